@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SHA-256 over OpenSSL libcrypto with a private library context, so that no configuration file can load a provider.
+// SHA-256 by OpenSSL libcrypto, in a way that reads no configuration file and loads no provider or engine.
 #pragma once
 
 #include <array>
