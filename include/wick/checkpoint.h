@@ -15,6 +15,7 @@
 
 #include "wick/dtype.h"
 #include "wick/error.h"
+#include "wick/export.h"
 #include "wick/kind.h"
 #include "wick/limits.h"
 #include "wick/source.h"
@@ -57,7 +58,7 @@ enum class Root : std::uint8_t {
 };
 
 // One tensor under one name. Cheap to copy; keeps its file open. All calls are const and thread-safe.
-class Tensor {
+class WICK_API Tensor {
  public:
   // Name as people write it ("fc.weight"); may hold any bytes of the file, escape before printing.
   [[nodiscard]] std::string name() const;
@@ -111,7 +112,7 @@ class Tensor {
 
 // One place in the object tree. A Node that is not there carries the reason along, so that chains need one check at the
 // end. Cheap to copy; keeps its file open.
-class Node {
+class WICK_API Node {
  public:
   [[nodiscard]] bool ok() const;              // it is there
   [[nodiscard]] Result<void> status() const;  // or why not
@@ -145,7 +146,7 @@ struct OpenOptions {
 };
 
 // An open file. Immutable, cheap to copy, safe from many threads; const calls hold no hidden caches.
-class Checkpoint {
+class WICK_API Checkpoint {
  public:
   [[nodiscard]] const std::string& name() const;
   [[nodiscard]] FileKind kind() const;
@@ -177,9 +178,9 @@ class Checkpoint {
 // Opens a file, a folder with an index, or "FILE::member". Reads metadata only; tensor bytes stay in the file, which is
 // kept open. Nothing in it is executed. Errors: NotFound, Io, Truncated, Malformed, Unsupported (what it is instead:
 // see Error::slug), Limit.
-Result<Checkpoint> open(const std::string& path, const OpenOptions& options = {});
+WICK_API Result<Checkpoint> open(const std::string& path, const OpenOptions& options = {});
 // The same for any source, e.g. from_memory(...).
-Result<Checkpoint> open(std::shared_ptr<const ByteSource> source, const OpenOptions& options = {});
+WICK_API Result<Checkpoint> open(std::shared_ptr<const ByteSource> source, const OpenOptions& options = {});
 
 // ---- implementation of the templates ----
 

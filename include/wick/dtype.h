@@ -6,6 +6,8 @@
 #include <optional>
 #include <string_view>
 
+#include "wick/export.h"
+
 namespace wick {
 
 enum class DType : std::uint8_t {
@@ -31,14 +33,14 @@ struct DTypeFacts {
 };
 
 // The row of a type. Never fails, thread-safe.
-const DTypeFacts& facts_of(DType dtype);
+WICK_API const DTypeFacts& facts_of(DType dtype);
 // "float32". Thread-safe.
-std::string_view name_of(DType dtype);
+WICK_API std::string_view name_of(DType dtype);
 // The type torch calls `name` ("float32"), or nothing.
-std::optional<DType> find_dtype(std::string_view name);
+WICK_API std::optional<DType> find_dtype(std::string_view name);
 
 // Bytes that `elements` elements take when packed without gaps, rounded up to whole bytes or blocks; nothing when it
 // overflows or when the type has no size of its own (NumpyOther).
-std::optional<std::uint64_t> packed_bytes(DType dtype, std::uint64_t elements);
+WICK_API std::optional<std::uint64_t> packed_bytes(DType dtype, std::uint64_t elements);
 
 }  // namespace wick

@@ -11,6 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include "wick/export.h"
+
 namespace wick {
 
 // What kind of failure it is. The names in JSON are these in lower case.
@@ -26,11 +28,11 @@ enum class ErrorCode : std::uint8_t {
 };
 
 // The lower-case name of a code ("io", "truncated" ...). Thread-safe, never fails.
-std::string_view name_of(ErrorCode code);
+WICK_API std::string_view name_of(ErrorCode code);
 
 // What went wrong and where. Copying is deep; an Error owns everything it says. Distinct objects may be used
 // from distinct threads. A moved-from Error may only be assigned to or destroyed.
-class Error {
+class WICK_API Error {
  public:
   Error(ErrorCode code, std::string message);
   Error(const Error& other);

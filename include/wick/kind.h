@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "wick/export.h"
+
 namespace wick {
 
 enum class FileKind : std::uint8_t {
@@ -14,10 +16,10 @@ enum class FileKind : std::uint8_t {
 };
 
 // "torch-zip". Thread-safe.
-std::string_view name_of(FileKind kind);
+WICK_API std::string_view name_of(FileKind kind);
 // "PyTorch checkpoint (zip)".
-std::string_view title_of(FileKind kind);
+WICK_API std::string_view title_of(FileKind kind);
 // False for the kinds that are only named.
-bool can_open(FileKind kind);
+WICK_API bool can_open(FileKind kind);
 
 }  // namespace wick

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "wick/error.h"
+#include "wick/export.h"
 
 namespace wick {
 
@@ -22,7 +23,7 @@ struct ByteView {
 
 // An immutable run of bytes that is read by range. Every const call is safe from several threads at once. Always held
 // by shared_ptr.
-class ByteSource : public std::enable_shared_from_this<ByteSource> {
+class WICK_API ByteSource : public std::enable_shared_from_this<ByteSource> {
  public:
   // One piece of a list of reads: `into.size()` bytes starting at byte `offset` of the source.
   struct Read {
@@ -53,16 +54,16 @@ class ByteSource : public std::enable_shared_from_this<ByteSource> {
 
 // Opens a regular file for pread. Errors: NotFound, Io (a folder, no permission ...). `path` is UTF-8 or the system's
 // own bytes.
-Result<std::shared_ptr<const ByteSource>> open_file(const std::string& path);
+WICK_API Result<std::shared_ptr<const ByteSource>> open_file(const std::string& path);
 
 // Maps a regular file read-only as a whole, so that many views share one mapping. If another process truncates the file
 // while it (or a view) is mapped, touching the lost pages raises SIGBUS as with any mapping; read() never touches
 // mapped pages.
-Result<std::shared_ptr<const ByteSource>> map_file(const std::string& path);
+WICK_API Result<std::shared_ptr<const ByteSource>> map_file(const std::string& path);
 
 // Bytes the caller already has. The first copies nothing and owns the vector; the second borrows: the caller keeps
 // `bytes` alive for as long as anything opened from it.
-std::shared_ptr<const ByteSource> from_memory(std::vector<std::byte> bytes, std::string name = {});
-std::shared_ptr<const ByteSource> borrow_memory(std::span<const std::byte> bytes, std::string name = {});
+WICK_API std::shared_ptr<const ByteSource> from_memory(std::vector<std::byte> bytes, std::string name = {});
+WICK_API std::shared_ptr<const ByteSource> borrow_memory(std::span<const std::byte> bytes, std::string name = {});
 
 }  // namespace wick

@@ -5,6 +5,7 @@
 #include "wick/checkpoint.h"
 #include "wick/dtype.h"
 #include "wick/error.h"
+#include "wick/export.h"
 #include "wick/kind.h"
 #include "wick/limits.h"
 #include "wick/source.h"
