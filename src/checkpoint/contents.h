@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -134,9 +135,9 @@ struct Contents {
   [[nodiscard]] const Error* error_of(const TensorRow& row) const;  // its own, or its storage's
 
  private:
-  std::vector<Meaning> object_meanings_;                        // by Object ordinal
-  std::vector<Meaning> leaf_meanings_;                          // by Leaf ordinal
-  std::vector<std::pair<std::uint64_t, Meaning>> id_meanings_;  // by PersistentId index, sorted when read
+  std::vector<Meaning> object_meanings_;                    // by Object ordinal
+  std::vector<Meaning> leaf_meanings_;                      // by Leaf ordinal
+  std::unordered_map<std::uint64_t, Meaning> id_meanings_;  // by PersistentId index: few are met outside tensors
 };
 
 // Checks sizes, strides, offset and storage of a strided tensor against each other and sets its error when they do not

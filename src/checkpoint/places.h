@@ -16,14 +16,17 @@ enum class StepKind : std::uint8_t {
   Attribute,  // of an object: a string
   Index,      // of a list, tuple, set: `key` is an Int
   Args,       // the arguments of an unknown object ("args")
+  Kwargs,     // its keyword arguments ("kwargs")
   State,      // its state when that is no dict ("state")
+  Callable,   // what it calls, when that is no plain name ("callable")
 };
 
 // One step, linked to the one before it: the paths of a file share their beginnings.
 struct PathNode {
   std::uint32_t parent = kNone;
   StepKind kind = StepKind::Key;
-  bool hidden = false;  // _modules, _parameters, _buffers of an nn.Module: in the path, not in the name
+  std::uint8_t spelled = 0;  // 0: plain name; 1: spelled out, as an earlier place has the plain one; n: the n-th such
+  bool hidden = false;       // _modules, _parameters, _buffers of an nn.Module: in the path, not in the name
   pickle::Value key;
 };
 

@@ -78,6 +78,11 @@ class PiecesStorage final : public Storage {
     return {};
   }
 
+  [[nodiscard]] bool ranges_are_cheap() const override {
+    return std::all_of(pieces_.begin(), pieces_.end(),
+                       [](const Piece& piece) { return piece.from->ranges_are_cheap(); });
+  }
+
  private:
   std::vector<Piece> pieces_;  // sorted by `at`, tiling [0, size_), none empty
   std::uint64_t size_;
@@ -99,6 +104,8 @@ class DerivedStorage final : public Storage {
   [[nodiscard]] Result<ByteView> view(std::uint64_t /*offset*/, std::uint64_t /*length*/) const override {
     return Error(ErrorCode::Unsupported, why_);
   }
+
+  [[nodiscard]] bool ranges_are_cheap() const override { return false; }
 
  private:
   std::uint64_t size_;
@@ -128,6 +135,8 @@ class SwappedStorage final : public Storage {
   [[nodiscard]] Result<ByteView> view(std::uint64_t /*offset*/, std::uint64_t /*length*/) const override {
     return Error(ErrorCode::Unsupported, "the bytes are stored in the other byte order");
   }
+
+  [[nodiscard]] bool ranges_are_cheap() const override { return inner_->ranges_are_cheap(); }
 
  private:
   StoragePtr inner_;

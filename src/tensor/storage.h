@@ -30,6 +30,8 @@ class Storage : public std::enable_shared_from_this<Storage> {
   // The bytes without a copy, or the reason why that can not be had (code Unsupported: "deflated", "not in memory"
   // ...).
   [[nodiscard]] virtual Result<ByteView> view(std::uint64_t offset, std::uint64_t length) const;
+  // False when every read makes all bytes anew (an inflated record): then one read of everything beats many small ones.
+  [[nodiscard]] virtual bool ranges_are_cheap() const { return true; }
 };
 
 using StoragePtr = std::shared_ptr<const Storage>;
