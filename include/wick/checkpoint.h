@@ -24,10 +24,12 @@ namespace wick {
 
 namespace checkpoint {
 struct Contents;  // the parsed file; private to the library
-}
+struct Places;    // its names
+}  // namespace checkpoint
 namespace open_detail {
 struct Loaded;  // Contents with its names
 }
+struct Handles;  // makes the classes below; private to the library
 
 // Elements without a copy. Keeps the bytes alive as long as it lives, so a span taken from it dangles only if it
 // outlives the View.
@@ -97,17 +99,15 @@ class WICK_API Tensor {
   [[nodiscard]] Result<std::vector<std::byte>> read_bytes() const;
 
  private:
-  friend class Checkpoint;
-  friend class Node;
+  friend struct Handles;
   enum class Element : std::uint8_t { Byte, Signed, Unsigned, Float, Complex };
   [[nodiscard]] Result<void> check_element(Element kind, std::size_t size) const;
   template <class T>
   static constexpr Element element_of();
 
   std::shared_ptr<const open_detail::Loaded> loaded_;
-  std::uint32_t tensor_ = 0;
-  std::uint32_t path_ = 0;
-  std::uint8_t set_ = 0;
+  std::shared_ptr<const checkpoint::Places> places_;  // what row_ counts in
+  std::uint32_t row_ = 0;
 };
 
 // One place in the object tree. A Node that is not there carries the reason along, so that chains need one check at the
@@ -134,7 +134,7 @@ class WICK_API Node {
   [[nodiscard]] Result<Tensor> as_tensor() const;
 
  private:
-  friend class Checkpoint;
+  friend struct Handles;
   std::shared_ptr<const open_detail::Loaded> loaded_;
   std::uint64_t value_ = 0;
   std::string key_;
@@ -169,8 +169,7 @@ class WICK_API Checkpoint {
   [[nodiscard]] const open_detail::Loaded& loaded() const;
 
  private:
-  friend Result<Checkpoint> open(std::shared_ptr<const ByteSource> source, const OpenOptions& options);
-  friend Result<Checkpoint> open(const std::string& path, const OpenOptions& options);
+  friend struct Handles;
   explicit Checkpoint(std::shared_ptr<const open_detail::Loaded> loaded);
   std::shared_ptr<const open_detail::Loaded> loaded_;
 };

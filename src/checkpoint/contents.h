@@ -64,6 +64,11 @@ class MemberList {
   virtual ~MemberList() = default;
   [[nodiscard]] virtual std::uint64_t size() const = 0;
   [[nodiscard]] virtual Member at(std::uint64_t index) const = 0;
+  [[nodiscard]] virtual bool has(std::string_view name) const {
+    for (std::uint64_t i = 0; i < size(); ++i)
+      if (at(i).name == name) return true;
+    return false;
+  }
   // The member as a source of its own, inflated when it must be. NotFound by name.
   [[nodiscard]] virtual Result<io::SourcePtr> open(std::string_view name, const Limits& limits) const = 0;
 };

@@ -197,6 +197,10 @@ Result<Places> find_places(const Contents& contents) {
   return places;
 }
 
+std::string step_text(const Contents& contents, const Child& child) {
+  return key_text(contents.arena, {kNone, child.kind, 0, child.hidden, child.key});
+}
+
 std::vector<PathNode> steps_to(const Places& places, std::uint32_t node) {
   std::vector<PathNode> steps;
   for (; node != kNone; node = places.nodes[node].parent) steps.push_back(places.nodes[node]);

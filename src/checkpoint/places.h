@@ -59,6 +59,9 @@ Result<Places> find_places(const Contents& contents);
 // The same from one value on, with names relative to it.
 Result<Places> find_places_under(const Contents& contents, pickle::Value root, std::uint32_t section);
 
+// How a name writes this step (see key_text.h).
+std::string step_text(const Contents& contents, const Child& child);
+
 // "state_dict.fc.weight": steps joined by dots without the hidden ones; keys that are no strings as docs/names.md
 // spells them. Text may hold any bytes of the file: escape before printing.
 std::string name_of(const Contents& contents, const Places& places, std::uint32_t node);

@@ -17,6 +17,12 @@ struct Format {
 
 std::span<const Format> formats();
 
+// Reads a source with the first format that takes it. Errors begin with `name` in where().
+Result<checkpoint::Contents> read_contents(io::SourcePtr source, const std::string& name, const Context& context);
+
+// The same for a file by its path.
+Result<checkpoint::Contents> read_file(const std::string& path, const Context& context);
+
 // What a source is when no format matches: an Error whose slug is the kind ("git-lfs-pointer"), whose message says what
 // the bytes are and whose next() says what to do. `named_kind` gets the FileKind.
 Error name_the_stranger(const checkpoint::Probe& probe, FileKind& named_kind);
