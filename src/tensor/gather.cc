@@ -69,9 +69,9 @@ void negate(std::span<std::byte> component, bool integer) {
 }  // namespace
 
 bool is_contiguous(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides) {
+  if (is_empty(sizes)) return true;
   std::int64_t expected = 1;
   for (std::size_t d = sizes.size(); d-- > 0;) {
-    if (sizes[d] == 0) return true;
     if (sizes[d] != 1 && strides[d] != expected) return false;
     expected *= sizes[d];
   }
