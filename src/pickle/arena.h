@@ -57,14 +57,17 @@ class Arena {
   Value dict();
   Value set();
   Value frozenset(std::span<const Value> items);
+  // Interned: the same module and name give the same Value.
   Value global(Value module, Value name);
+  Value global(std::string_view module, std::string_view name);
   Value object(Made made, Value callable, Value args);
   Value persistent_id(Value pid);
   static Value extension(std::uint32_t code) { return {Kind::Extension, code}; }
   static Value buffer(std::uint64_t ordinal) { return {Kind::Buffer, ordinal}; }
   static Value leaf(std::uint64_t ordinal) { return {Kind::Leaf, ordinal}; }
 
-  // ---- growing (List, Set: items; Dict: pairs; Object: both, states, kwargs) ----
+  // ---- growing (List, Set: items; Dict: pairs; Object and whatever else a pickle builds on: both, states, kwargs)
+  // ----
   void append(Value container, std::span<const Value> items);
   void set_items(Value container, std::span<const Value> pairs);  // key, value, key, value
   void add_state(Value object, Value state);
