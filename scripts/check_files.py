@@ -56,7 +56,9 @@ def check_file(name: str, text: str) -> list[str]:
 
 
 def check(root: Path) -> list[str]:
-    listed = subprocess.run(["git", "ls-files"], cwd=root, capture_output=True, text=True, check=True).stdout.split("\n")
+    listed = subprocess.run(["git", "ls-files"], cwd=root, capture_output=True, text=True, check=False).stdout.split("\n")
+    if listed == [""]:  # an unpacked source archive
+        listed = [path.relative_to(root).as_posix() for path in sorted(root.rglob("*")) if "build" not in path.parts]
     names = [name for name in listed if Path(name).suffix in CODE and not name.startswith(GENERATED)]
     problems = []
     for name in names:
