@@ -29,7 +29,7 @@ struct ZipEntry {
   bool is_folder = false;    // name ends in '/'
 };
 
-// Immutable and safe from several threads; keeps its source alive.
+// Immutable and safe from several threads; keeps its source alive. Errors about one entry have its name as where().
 class Zip {
  public:
   // Reads the end records and the central directory (and nothing else). Accepts a comment, bytes before and after the
@@ -46,11 +46,14 @@ class Zip {
   // The same without regard to ASCII case, as torch's reader looks names up.
   [[nodiscard]] std::optional<std::uint32_t> find_ignoring_case(std::string_view name) const;
 
-  // Absolute offset of the entry's first byte. Reads one local header; Malformed when it is none, or when it names
-  // something else.
+  // Whether header and bytes can lie where the directory puts them, by the directory alone: nothing is read.
+  [[nodiscard]] Result<void> check_entry(std::size_t index) const;
+  // Absolute offset of the entry's first byte. Reads one local header; Malformed when it is none, Mismatch when it
+  // names something else.
   [[nodiscard]] Result<std::uint64_t> data_offset(std::size_t index) const;
-  // The whole record, inflated. Checks lengths always, the CRC when `check_crc`. Limit above max_memory or max_ratio,
-  // Unsupported for encrypted entries and methods other than 0 and 8.
+  // The whole record, inflated. Checks lengths always, the CRC when `check_crc` and there is one (0 = left out, as
+  // torch can do): Mismatch. Limit above max_memory or max_ratio, Unsupported for encrypted entries and methods other
+  // than 0 and 8.
   [[nodiscard]] Result<std::vector<std::byte>> read(std::size_t index, const Limits& limits,
                                                     bool check_crc = true) const;
   // A stored entry as a source of its own (no copy); a deflated one inflated into memory. Named "<source name>::<entry
