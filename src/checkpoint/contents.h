@@ -94,6 +94,14 @@ struct ContainerFacts {
   std::uint64_t persistent_ids_used = 0;  // of them, those that became a tensor's or a listed storage
 };
 
+// A tensor that lies nowhere in the file: torch makes it when it is asked for the state_dict() of a module, from a
+// plain attribute (the scale of a quantized Linear).
+struct MadeTensor {
+  pickle::Value module;
+  pickle::Value key;         // a Str: what state_dict() calls it
+  std::uint32_t tensor = 0;  // its row
+};
+
 struct Contents {
   std::string name;  // as the user named the file
   FileKind kind = FileKind::Unknown;
@@ -108,6 +116,7 @@ struct Contents {
   std::vector<std::shared_ptr<const StorageOpener>> openers;
   std::vector<std::string> devices{std::string("cpu")};
   std::vector<pickle::Value> values;  // of Meaning::Same and Shown
+  std::vector<MadeTensor> made;       // sorted by module
   DimPool dims;
   ContainerFacts facts;
   Findings findings;

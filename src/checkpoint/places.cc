@@ -154,7 +154,8 @@ bool names_are_flat(const Places& places, const Contents& contents) {
   });
 }
 
-// Spells out every name but the first of those that would be equal.
+}  // namespace
+
 void settle_collisions(const Contents& contents, Places& places) {
   if (names_are_flat(places, contents)) return;
   std::vector<std::uint64_t> hashes(places.nodes.size());
@@ -180,8 +181,6 @@ void settle_collisions(const Contents& contents, Places& places) {
   }
 }
 
-}  // namespace
-
 Result<Places> find_places_under(const Contents& contents, Value root, std::uint32_t section) {
   Places places;
   WICK_CHECK(Walk(contents, section).run(root, contents.sections[section].role, places));
@@ -201,10 +200,20 @@ std::string step_text(const Contents& contents, const Child& child) {
   return key_text(contents.arena, {kNone, child.kind, 0, child.hidden, child.key});
 }
 
-std::vector<PathNode> steps_to(const Places& places, std::uint32_t node) {
+namespace {
+
+std::vector<PathNode> steps_with_labels(const Places& places, std::uint32_t node) {
   std::vector<PathNode> steps;
   for (; node != kNone; node = places.nodes[node].parent) steps.push_back(places.nodes[node]);
   std::reverse(steps.begin(), steps.end());
+  return steps;
+}
+
+}  // namespace
+
+std::vector<PathNode> steps_to(const Places& places, std::uint32_t node) {
+  std::vector<PathNode> steps = steps_with_labels(places, node);
+  std::erase_if(steps, [](const PathNode& step) { return step.kind == StepKind::Label; });
   return steps;
 }
 
@@ -212,7 +221,7 @@ std::string name_of(const Contents& contents, const Places& places, std::uint32_
   if (node == kNone) return {};
   const std::uint8_t spelled = places.nodes[node].spelled;
   std::string name;
-  for (const PathNode& step : steps_to(places, node)) {
+  for (const PathNode& step : steps_with_labels(places, node)) {
     if (step.hidden && spelled == 0) continue;
     const std::string text =
         spelled == 0 ? std::string(key_text(contents.arena, step)) : spelled_key(contents.arena, step);

@@ -19,6 +19,7 @@ enum class StepKind : std::uint8_t {
   Kwargs,     // its keyword arguments ("kwargs")
   State,      // its state when that is no dict ("state")
   Callable,   // what it calls, when that is no plain name ("callable")
+  Label,      // in the name, not in the path: what state_dict() calls a value that lies under hidden steps
 };
 
 // One step, linked to the one before it: the paths of a file share their beginnings.
@@ -65,7 +66,9 @@ std::string step_text(const Contents& contents, const Child& child);
 // "state_dict.fc.weight": steps joined by dots without the hidden ones; keys that are no strings as docs/names.md
 // spells them. Text may hold any bytes of the file: escape before printing.
 std::string name_of(const Contents& contents, const Places& places, std::uint32_t node);
-// The steps from the root to `node`, outermost first.
+// Spells out every name but the first of those that would be equal. find_places does it; for places made elsewhere.
+void settle_collisions(const Contents& contents, Places& places);
+// The steps from the root to `node` (no labels), outermost first.
 std::vector<PathNode> steps_to(const Places& places, std::uint32_t node);
 
 }  // namespace wick::checkpoint

@@ -10,6 +10,7 @@
 #include "open/formats.h"
 #include "open/locate.h"
 #include "torch/readers.h"
+#include "torch/state_dict.h"
 
 namespace wick::open_detail {
 namespace {
@@ -19,6 +20,7 @@ using checkpoint::Contents;
 Result<LoadedPtr> finish(Contents contents) {
   auto loaded = std::make_shared<Loaded>();
   loaded->contents = std::move(contents);
+  torch::make_state_dict_tensors(loaded->contents);
   auto all = checkpoint::find_places(loaded->contents);
   if (!all) return std::move(all).error().inside(loaded->contents.name);
   loaded->all = *std::move(all);
