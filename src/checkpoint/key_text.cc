@@ -38,7 +38,7 @@ struct Open {
 
 bool is_identifier(std::string_view text) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  if (text.empty()) return false;
+  if (text.empty() || !letter(text.front())) return false;
   return std::all_of(text.begin(), text.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
 }
 

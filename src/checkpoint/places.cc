@@ -175,9 +175,11 @@ void settle_collisions(const Contents& contents, Places& places) {
     const std::uint64_t hash = hashes[place.path] ^ (place.section * 0x9E3779B97F4A7C15U);
     if (first.try_emplace(hash, place.path).second) continue;
     PathNode& node = places.nodes[place.path];
+    const std::string plain = name_of(contents, places, place.path);
     node.spelled = 1;
-    const std::uint32_t count = ++spelled[name_of(contents, places, place.path)];
-    node.spelled = static_cast<std::uint8_t>(std::min<std::uint32_t>(count, 255));
+    const std::string full = name_of(contents, places, place.path);
+    std::uint32_t& count = spelled.try_emplace(full, full == plain ? 1U : 0U).first->second;
+    node.spelled = static_cast<std::uint8_t>(std::min<std::uint32_t>(++count, 255));
   }
 }
 
