@@ -130,7 +130,7 @@ def leaf_value(x):
     if x is None or isinstance(x, (bool, str)): return {"value": x} if not isinstance(x, str) or x.isprintable() else {"text": ascii(x)}
     if isinstance(x, int): return {"value": x if abs(x) < 1 << 53 else {"int": str(int(x))}}
     if isinstance(x, float): return {"value": x if x == x and abs(x) != float("inf") else {"float": {True: "nan"}.get(x != x, "inf" if x > 0 else "-inf")}}
-    return {"repr": repr(x), "str": str(x)}
+    return {} if " at 0x" in repr(x) else {"repr": repr(x), "str": str(x)}       # functions and such have no value
 
 
 def leaves(root):
