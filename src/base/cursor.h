@@ -66,6 +66,23 @@ class Cursor {
     if (!part) return std::move(part).error();
     return std::string_view(static_cast<const char*>(static_cast<const void*>(part->data())), part->size());
   }
+  // The same for the innermost loops: false instead of an Error when the bytes are not there.
+  template <class T>
+  bool take_le(T& into) {
+    if (remaining() < sizeof(T)) [[unlikely]]
+      return false;
+    into = load_le<T>(bytes_.data() + at_);
+    at_ += sizeof(T);
+    return true;
+  }
+  bool take_text(std::uint64_t count, std::string_view& into) {
+    if (count > remaining()) [[unlikely]]
+      return false;
+    const auto* start = static_cast<const char*>(static_cast<const void*>(bytes_.data() + at_));
+    into = std::string_view(start, static_cast<std::size_t>(count));
+    at_ += static_cast<std::size_t>(count);
+    return true;
+  }
   // Up to and without '\n', which is consumed. Truncated when there is none.
   Result<std::string_view> read_line(std::string_view field);
 

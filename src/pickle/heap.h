@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -24,16 +23,15 @@ class WordHeap {
  public:
   // One run: a word that tells its length, then the values. The index of that first word.
   std::uint64_t put_run(std::span<const Value> values) {
-    Chunk& chunk = room_for(values.size() + 1);
-    const std::uint64_t index = next_index(chunk);
-    chunk.words.push_back(Value(Kind::Missing, values.size()));
-    chunk.words.insert(chunk.words.end(), values.begin(), values.end());
+    std::uint64_t index = 0;
+    Value* at = room_for(values.size() + 1, index);
+    *at = Value(Kind::Missing, values.size());
+    for (const Value value : values) *++at = value;
     return index;
   }
   std::uint64_t put_word(Value word) {
-    Chunk& chunk = room_for(1);
-    const std::uint64_t index = next_index(chunk);
-    chunk.words.push_back(word);
+    std::uint64_t index = 0;
+    *room_for(1, index) = word;
     return index;
   }
   [[nodiscard]] std::span<const Value> run(std::uint64_t index) const {
@@ -46,30 +44,43 @@ class WordHeap {
  private:
   static constexpr std::size_t kChunkWords = 8192;
   static_assert(kChunkWords <= kOffsetMask);
-  struct Chunk {
-    std::vector<Value> words;  // reserved once: data() stays
-    std::uint64_t number = 0;
+
+  // Memory for Values that is not touched before it is used.
+  struct Free {
+    std::size_t words;
+    void operator()(Value* start) const { std::allocator<Value>().deallocate(start, words); }
   };
+  using Chunk = std::unique_ptr<Value, Free>;
 
   [[nodiscard]] const Value* at(std::uint64_t index) const {
-    return chunks_[static_cast<std::size_t>(index >> kOffsetBits)].words.data() + (index & kOffsetMask);
-  }
-  static std::uint64_t next_index(const Chunk& chunk) { return chunk.number << kOffsetBits | chunk.words.size(); }
-
-  Chunk& room_for(std::size_t words) {
-    if (current_ != nullptr && current_->words.capacity() - current_->words.size() >= words) [[likely]]
-      return *current_;
-    const bool alone = words > kChunkWords / 4;
-    Chunk& added = chunks_.emplace_back();
-    added.number = chunks_.size() - 1;
-    added.words.reserve(alone ? words : kChunkWords);
-    bytes_ += added.words.capacity() * sizeof(Value);
-    if (!alone) current_ = &added;
-    return added;
+    return chunks_[static_cast<std::size_t>(index >> kOffsetBits)].get() + (index & kOffsetMask);
   }
 
-  std::deque<Chunk> chunks_;
-  Chunk* current_ = nullptr;
+  // Room for `words`, and the index of the first.
+  Value* room_for(std::size_t words, std::uint64_t& index) {
+    if (words > kChunkWords - used_) [[unlikely]] {
+      const bool alone = words > kChunkWords / 4;
+      const std::size_t size = alone ? words : kChunkWords;
+      chunks_.push_back(Chunk(std::allocator<Value>().allocate(size), Free{size}));
+      bytes_ += size * sizeof(Value);
+      if (alone) {
+        index = (chunks_.size() - 1) << kOffsetBits;
+        return chunks_.back().get();
+      }
+      current_ = chunks_.size() - 1;
+      start_ = chunks_.back().get();
+      used_ = 0;
+    }
+    index = current_ << kOffsetBits | used_;
+    Value* at = start_ + used_;
+    used_ += words;
+    return at;
+  }
+
+  std::vector<Chunk> chunks_;
+  Value* start_ = nullptr;          // of the chunk that is being filled
+  std::size_t used_ = kChunkWords;  // of its words
+  std::uint64_t current_ = 0;       // its number
   std::uint64_t bytes_ = 0;
 };
 

@@ -46,6 +46,34 @@ bool is_frozen(Kind kind) {
 
 bool is_str(Value value) { return value.is(Kind::Str) || value.is(Kind::Py2Str); }
 
+// The compiler finds these too many to inline by itself; the calls cost half of the machine's time.
+#define WICK_HOT [[gnu::always_inline]] inline
+
+// A vector of Values whose push is inlined everywhere.
+class Stack {
+ public:
+  WICK_HOT void push_back(Value value) {
+    if (size_ == values_.size()) [[unlikely]]
+      grow();
+    values_[size_++] = value;
+  }
+  void pop_back() { --size_; }
+  void resize(std::size_t size) { size_ = size; }  // only ever downwards
+  [[nodiscard]] Value back() const { return values_[size_ - 1]; }
+  Value operator[](std::size_t at) const { return values_[at]; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::size_t capacity() const { return values_.size(); }
+  [[nodiscard]] std::span<const Value> from(std::size_t begin) const {
+    return std::span(values_).subspan(begin, size_ - begin);
+  }
+
+ private:
+  [[gnu::cold]] void grow() { values_.resize(std::max<std::size_t>(1024, 2 * size_)); }
+
+  std::vector<Value> values_;
+  std::size_t size_ = 0;
+};
+
 class Machine {
  public:
   Machine(Arena& arena, const Limits& limits, std::uint64_t begin) : arena_(arena), limits_(limits) {
@@ -59,56 +87,71 @@ class Machine {
 
   [[nodiscard]] std::uint64_t opcode_offset() const { return base_ + opcode_at_; }
   // Bytes from the opcode on that it asked for in vain; 0 when it is a line, whose length nobody knows.
-  [[nodiscard]] std::uint64_t wanted() const { return wanted_ == 0 ? 0 : wanted_ - opcode_at_; }
+  [[nodiscard]] std::uint64_t wanted() const { return wanted_; }
   Pickle finish() { return std::move(pickle_); }
 
  private:
-  Result<void> execute(std::uint8_t code);
+  WICK_HOT bool execute(std::uint8_t code);
   Result<void> check_budgets() const;
-  [[nodiscard]] Error placed(const Error& error, std::uint8_t code) const;
+  [[nodiscard]] Error placed(std::uint8_t code) const;
 
-#define WICK_OPCODE(code, name, handler, protocol, argument) Result<void> on_##handler();
+#define WICK_OPCODE(code, name, handler, protocol, argument) WICK_HOT bool on_##handler();
 #include "pickle/opcodes.def"
 #undef WICK_OPCODE
 
+  // A handler answers whether it could; if not, it has said why. (A Result for each of a thousand million opcodes
+  // took twice the time.)
+  template <class... Args>
+  [[gnu::cold, gnu::noinline]] bool refuse(ErrorCode code, fmt::format_string<Args...> text, Args&&... args) {
+    return refuse(fail(code, text, std::forward<Args>(args)...));
+  }
+  [[gnu::cold, gnu::noinline]] bool refuse(const Error& error) {
+    error_ = error;
+    return false;
+  }
+
   // ---- stack ----
-  Result<void> push(Value value) {
+  WICK_HOT bool push(Value value) {
     stack_.push_back(value);
-    return {};
+    return true;
   }
   [[nodiscard]] std::size_t depth() const { return stack_.size() - fence_; }  // above the topmost mark
-  [[nodiscard]] Error underflow(std::size_t needed) const;
+  [[gnu::cold, gnu::noinline]] bool underflow(std::size_t needed);
   Value pop() {
     const Value top = stack_.back();
     stack_.pop_back();
     return top;
   }
-  Result<std::size_t> take_mark();  // where the items above the topmost mark begin; the mark is gone
-  [[nodiscard]] std::span<const Value> from(std::size_t begin) const { return std::span(stack_).subspan(begin); }
-  Result<void> push_tuple(std::size_t count);
+  bool take_mark(std::size_t& begin);  // where the items above the topmost mark begin; the mark is gone
+  [[nodiscard]] std::span<const Value> from(std::size_t begin) const { return stack_.from(begin); }
+  bool push_tuple(std::size_t count);
   // Replaces the items above the topmost mark by what `make` makes of them.
   template <class Make>
-  Result<void> push_marked(Make make);
+  bool push_marked(Make make);
 
   // ---- arguments ----
+  template <class Number>
+  WICK_HOT bool read(Number& number, std::string_view field) {
+    return cursor_.take_le(number) || cut(field, sizeof(Number));
+  }
+  [[gnu::cold, gnu::noinline]] bool cut(std::string_view field, std::uint64_t needed);
   template <class Length>
-  Result<std::string_view> read_counted(std::string_view field);
-  Result<std::string_view> read_line(std::string_view field);
+  bool read_counted(std::string_view& text, std::string_view field);
+  bool read_line(std::string_view& line, std::string_view field);
   template <class Length>
-  Result<void> push_text(Kind kind);
+  bool push_text(Kind kind);
   Value make_text(Kind kind, std::string_view text);
   template <class Length>
-  Result<void> push_long();
+  bool push_long();
   Value make_integer(const IntLine& line);
-  Result<std::uint32_t> read_slot();
 
   // ---- containers ----
-  Result<void> grow(std::size_t begin, bool pairs, std::string_view opcode);
-  Result<void> push_object(Made made, Value callable, Value args);
-  Result<void> push_global(Value global);
-  Result<void> push_extension(std::uint32_t code);
-  Result<void> put(std::uint32_t slot);
-  Result<void> get(std::uint64_t slot);
+  bool grow(std::size_t begin, bool pairs, std::string_view opcode);
+  bool push_object(Made made, Value callable, Value args);
+  bool push_global(Value global);
+  bool push_extension(std::uint32_t code);
+  WICK_HOT bool put(std::uint32_t slot);
+  WICK_HOT bool get(std::uint64_t slot);
 
   Arena& arena_;
   const Limits& limits_;
@@ -121,7 +164,8 @@ class Machine {
   std::uint64_t opcodes_ = 0;
   std::uint64_t buffers_ = 0;
   bool stopped_ = false;
-  std::vector<Value> stack_;
+  std::optional<Error> error_;  // of the handler that refused
+  Stack stack_;
   std::vector<std::size_t> marks_;
   std::size_t fence_ = 0;  // the topmost mark: what lies below can not be popped
   Memo memo_;
@@ -137,37 +181,37 @@ Result<void> Machine::run(std::span<const std::byte> window, std::uint64_t base,
   base_ = base;
   beyond_ = beyond;
   owner_ = owner;
+  wanted_ = 0;
   while (!stopped_) {
     opcode_at_ = cursor_.position();
-    wanted_ = 0;
     if (++opcodes_ % kBudgetEvery == 0) [[unlikely]]
       WICK_CHECK(check_budgets());
-    const auto code = cursor_.read_u8("opcode");
-    if (!code) [[unlikely]]
+    std::uint8_t code = 0;
+    if (!cursor_.take_le(code)) [[unlikely]]
       return fail_at(ErrorCode::Truncated, opcode_offset(), "the pickle ends after {} opcodes without STOP",
                      opcodes_ - 1);
-    if (auto done = execute(*code); !done) [[unlikely]]
-      return placed(done.error(), *code);
+    if (!execute(code)) [[unlikely]]
+      return placed(code);
   }
   pickle_.end = cursor_.offset();
   return {};
 }
 
-Result<void> Machine::execute(std::uint8_t code) {
+bool Machine::execute(std::uint8_t code) {
   switch (code) {
 #define WICK_OPCODE(byte, name, handler, protocol, argument) \
   case byte:                                                 \
     return on_##handler();
 #include "pickle/opcodes.def"
 #undef WICK_OPCODE
-    default: return fail(ErrorCode::Malformed, "byte 0x{:02x} is no pickle opcode", code);
+    default: return refuse(ErrorCode::Malformed, "byte 0x{:02x} is no pickle opcode", code);
   }
 }
 
-// An argument's own error tells where the argument lies; people look for the opcode.
-Error Machine::placed(const Error& error, std::uint8_t code) const {
+// People look for the opcode, so its offset and name go with what a handler said.
+Error Machine::placed(std::uint8_t code) const {
   const std::string_view name = facts_of_opcode(code).name;
-  return fail_at(error.code(), opcode_offset(), "{}{}{}", name, name.empty() ? "" : ": ", error.message());
+  return fail_at(error_->code(), opcode_offset(), "{}{}{}", name, name.empty() ? "" : ": ", error_->message());
 }
 
 Result<void> Machine::check_budgets() const {
@@ -184,29 +228,30 @@ Result<void> Machine::check_budgets() const {
 
 // ---- stack ----
 
-Error Machine::underflow(std::size_t needed) const {
-  if (marks_.empty()) return fail(ErrorCode::Malformed, "the stack has {} values, {} are needed", depth(), needed);
-  return fail(ErrorCode::Malformed, "{} values lie above the topmost mark, {} are needed", depth(), needed);
+bool Machine::underflow(std::size_t needed) {
+  if (marks_.empty()) return refuse(ErrorCode::Malformed, "the stack has {} values, {} are needed", depth(), needed);
+  return refuse(ErrorCode::Malformed, "{} values lie above the topmost mark, {} are needed", depth(), needed);
 }
 
-Result<std::size_t> Machine::take_mark() {
+bool Machine::take_mark(std::size_t& begin) {
   if (marks_.empty()) [[unlikely]]
-    return fail(ErrorCode::Malformed, "there is no mark on the stack");
-  const std::size_t begin = marks_.back();
+    return refuse(ErrorCode::Malformed, "there is no mark on the stack");
+  begin = marks_.back();
   marks_.pop_back();
   fence_ = marks_.empty() ? 0 : marks_.back();
-  return begin;
+  return true;
 }
 
 template <class Make>
-Result<void> Machine::push_marked(Make make) {
-  WICK_TRY(const std::size_t begin, take_mark());
+bool Machine::push_marked(Make make) {
+  std::size_t begin = 0;
+  if (!take_mark(begin)) return false;
   const Value made = make(from(begin));
   stack_.resize(begin);
   return push(made);
 }
 
-Result<void> Machine::push_tuple(std::size_t count) {
+bool Machine::push_tuple(std::size_t count) {
   if (depth() < count) [[unlikely]]
     return underflow(count);
   const std::size_t begin = stack_.size() - count;
@@ -215,34 +260,35 @@ Result<void> Machine::push_tuple(std::size_t count) {
   return push(made);
 }
 
-Result<void> Machine::on_mark() {
+bool Machine::on_mark() {
   fence_ = stack_.size();
   marks_.push_back(fence_);
-  return {};
+  return true;
 }
 
-Result<void> Machine::on_stop() {
+bool Machine::on_stop() {
   if (depth() < 1) return underflow(1);
   pickle_.root = pop();
   stopped_ = true;
-  return {};
+  return true;
 }
 
 // A mark with nothing above it is what POP takes away.
-Result<void> Machine::on_pop() {
+bool Machine::on_pop() {
   if (!marks_.empty() && depth() == 0) return on_pop_mark();
   if (depth() < 1) return underflow(1);
   stack_.pop_back();
-  return {};
+  return true;
 }
 
-Result<void> Machine::on_pop_mark() {
-  WICK_TRY(const std::size_t begin, take_mark());
+bool Machine::on_pop_mark() {
+  std::size_t begin = 0;
+  if (!take_mark(begin)) return false;
   stack_.resize(begin);
-  return {};
+  return true;
 }
 
-Result<void> Machine::on_dup() {
+bool Machine::on_dup() {
   if (depth() < 1) return underflow(1);
   return push(stack_.back());
 }
@@ -250,25 +296,32 @@ Result<void> Machine::on_dup() {
 // ---- arguments ----
 
 template <class Length>
-Result<std::string_view> Machine::read_counted(std::string_view field) {
-  WICK_TRY(const Length length, cursor_.read_le<Length>("length"));
+bool Machine::read_counted(std::string_view& text, std::string_view field) {
+  Length length = 0;
+  if (!read(length, "length")) return false;
   if constexpr (std::is_signed_v<Length>)
     if (length < 0) [[unlikely]]
-      return fail(ErrorCode::Malformed, "negative length {}", length);
+      return refuse(ErrorCode::Malformed, "negative length {}", length);
   const auto count = static_cast<std::uint64_t>(length);
-  if (count > cursor_.remaining()) [[unlikely]]
-    wanted_ = count > ~std::uint64_t{0} - cursor_.position() ? ~std::uint64_t{0} : cursor_.position() + count;
-  return cursor_.read_text(count, field);
+  return cursor_.take_text(count, text) || cut(field, count);
 }
 
-Result<std::string_view> Machine::read_line(std::string_view field) {
-  if (cursor_.remaining() <= kMaxLine) return cursor_.read_line(field);
-  Cursor line = cursor_;
-  auto text = line.read_line(field);
-  if (!text || text->size() > kMaxLine)
-    return fail(ErrorCode::Limit, "{} is longer than the {} bytes a line may have", field, kMaxLine);
-  cursor_ = line;
-  return text;
+bool Machine::cut(std::string_view field, std::uint64_t needed) {
+  const std::uint64_t before = cursor_.position() - opcode_at_;
+  wanted_ = needed > ~std::uint64_t{0} - before ? ~std::uint64_t{0} : before + needed;
+  return refuse(ErrorCode::Truncated, "{} needs {} bytes, {} are left", field, needed, cursor_.remaining() + beyond_);
+}
+
+bool Machine::read_line(std::string_view& line, std::string_view field) {
+  auto found = cursor_.read_line(field);
+  if (found && found->size() <= kMaxLine) {
+    line = *found;
+    return true;
+  }
+  if (cursor_.remaining() > kMaxLine || found)
+    return refuse(ErrorCode::Limit, "{} is longer than the {} bytes a line may have", field, kMaxLine);
+  wanted_ = 0;
+  return refuse(found.error());
 }
 
 Value Machine::make_text(Kind kind, std::string_view text) {
@@ -279,14 +332,16 @@ Value Machine::make_text(Kind kind, std::string_view text) {
 }
 
 template <class Length>
-Result<void> Machine::push_text(Kind kind) {
-  WICK_TRY(const std::string_view text, read_counted<Length>("text"));
+bool Machine::push_text(Kind kind) {
+  std::string_view text;
+  if (!read_counted<Length>(text, "text")) return false;
   return push(make_text(kind, text));
 }
 
 template <class Length>
-Result<void> Machine::push_long() {
-  WICK_TRY(const std::string_view bytes, read_counted<Length>("integer"));
+bool Machine::push_long() {
+  std::string_view bytes;
+  if (!read_counted<Length>(bytes, "integer")) return false;
   return push(arena_.big_integer(as_bytes_of(bytes)));
 }
 
@@ -295,143 +350,165 @@ Value Machine::make_integer(const IntLine& line) {
   return line.small ? arena_.integer(line.value) : arena_.big_integer(as_bytes_of(line.bytes));
 }
 
-Result<void> Machine::on_none() { return push(Arena::none()); }
-Result<void> Machine::on_new_true() { return push(Arena::boolean(true)); }
-Result<void> Machine::on_new_false() { return push(Arena::boolean(false)); }
+bool Machine::on_none() { return push(Arena::none()); }
+bool Machine::on_new_true() { return push(Arena::boolean(true)); }
+bool Machine::on_new_false() { return push(Arena::boolean(false)); }
 
-Result<void> Machine::on_bin_int() {
-  WICK_TRY(const std::int32_t number, cursor_.read_i32("number"));
+bool Machine::on_bin_int() {
+  std::int32_t number = 0;
+  if (!read(number, "number")) return false;
   return push(arena_.integer(number));
 }
-Result<void> Machine::on_bin_int1() {
-  WICK_TRY(const std::uint8_t number, cursor_.read_u8("number"));
+bool Machine::on_bin_int1() {
+  std::uint8_t number = 0;
+  if (!read(number, "number")) return false;
   return push(arena_.integer(number));
 }
-Result<void> Machine::on_bin_int2() {
-  WICK_TRY(const std::uint16_t number, cursor_.read_u16("number"));
+bool Machine::on_bin_int2() {
+  std::uint16_t number = 0;
+  if (!read(number, "number")) return false;
   return push(arena_.integer(number));
 }
-Result<void> Machine::on_int_line() {
-  WICK_TRY(const std::string_view line, read_line("number"));
-  WICK_TRY(const IntLine number, parse_int_line(line));
-  return push(make_integer(number));
+bool Machine::on_int_line() {
+  std::string_view line;
+  if (!read_line(line, "number")) return false;
+  const auto number = parse_int_line(line);
+  if (!number) return refuse(number.error());
+  return push(make_integer(*number));
 }
-Result<void> Machine::on_long_line() {
-  WICK_TRY(const std::string_view line, read_line("number"));
-  WICK_TRY(const IntLine number, parse_long_line(line));
-  return push(make_integer(number));
+bool Machine::on_long_line() {
+  std::string_view line;
+  if (!read_line(line, "number")) return false;
+  const auto number = parse_long_line(line);
+  if (!number) return refuse(number.error());
+  return push(make_integer(*number));
 }
-Result<void> Machine::on_long1() { return push_long<std::uint8_t>(); }
-Result<void> Machine::on_long4() { return push_long<std::int32_t>(); }
+bool Machine::on_long1() { return push_long<std::uint8_t>(); }
+bool Machine::on_long4() { return push_long<std::int32_t>(); }
 
-Result<void> Machine::on_float_line() {
-  WICK_TRY(const std::string_view line, read_line("number"));
-  WICK_TRY(const double number, parse_float_line(line));
-  return push(arena_.real(number));
+bool Machine::on_float_line() {
+  std::string_view line;
+  if (!read_line(line, "number")) return false;
+  const auto number = parse_float_line(line);
+  if (!number) return refuse(number.error());
+  return push(arena_.real(*number));
 }
-Result<void> Machine::on_bin_float() {
-  WICK_TRY(const std::uint64_t swapped, cursor_.read_u64("number"));  // the one big-endian argument of pickle
+bool Machine::on_bin_float() {
+  std::uint64_t swapped = 0;
+  if (!read(swapped, "number")) return false;  // the one big-endian argument of pickle
   return push(arena_.real(std::bit_cast<double>(__builtin_bswap64(swapped))));
 }
 
-Result<void> Machine::on_string_line() {
-  WICK_TRY(const std::string_view line, read_line("text"));
-  WICK_TRY(const std::string text, parse_quoted_line(line));
+bool Machine::on_string_line() {
+  std::string_view line;
+  if (!read_line(line, "text")) return false;
+  const auto text = parse_quoted_line(line);
+  if (!text) return refuse(text.error());
   pickle_.python2 = true;
-  return push(arena_.text(Kind::Py2Str, text));
+  return push(arena_.text(Kind::Py2Str, *text));
 }
-Result<void> Machine::on_bin_string() {
+bool Machine::on_bin_string() {
   pickle_.python2 = true;
   return push_text<std::int32_t>(Kind::Py2Str);
 }
-Result<void> Machine::on_short_bin_string() {
+bool Machine::on_short_bin_string() {
   pickle_.python2 = true;
   return push_text<std::uint8_t>(Kind::Py2Str);
 }
-Result<void> Machine::on_unicode_line() {
-  WICK_TRY(const std::string_view line, read_line("text"));
-  WICK_TRY(const std::string text, parse_unicode_line(line));
-  return push(arena_.text(Kind::Str, text));
+bool Machine::on_unicode_line() {
+  std::string_view line;
+  if (!read_line(line, "text")) return false;
+  const auto text = parse_unicode_line(line);
+  if (!text) return refuse(text.error());
+  return push(arena_.text(Kind::Str, *text));
 }
 // Not checked to be UTF-8: TorchScript writes std::strings with any bytes in them.
-Result<void> Machine::on_bin_unicode() { return push_text<std::uint32_t>(Kind::Str); }
-Result<void> Machine::on_short_bin_unicode() { return push_text<std::uint8_t>(Kind::Str); }
-Result<void> Machine::on_bin_unicode8() { return push_text<std::uint64_t>(Kind::Str); }
-Result<void> Machine::on_bin_bytes() { return push_text<std::uint32_t>(Kind::Bytes); }
-Result<void> Machine::on_short_bin_bytes() { return push_text<std::uint8_t>(Kind::Bytes); }
-Result<void> Machine::on_bin_bytes8() { return push_text<std::uint64_t>(Kind::Bytes); }
-Result<void> Machine::on_byte_array8() { return push_text<std::uint64_t>(Kind::ByteArray); }
+bool Machine::on_bin_unicode() { return push_text<std::uint32_t>(Kind::Str); }
+bool Machine::on_short_bin_unicode() { return push_text<std::uint8_t>(Kind::Str); }
+bool Machine::on_bin_unicode8() { return push_text<std::uint64_t>(Kind::Str); }
+bool Machine::on_bin_bytes() { return push_text<std::uint32_t>(Kind::Bytes); }
+bool Machine::on_short_bin_bytes() { return push_text<std::uint8_t>(Kind::Bytes); }
+bool Machine::on_bin_bytes8() { return push_text<std::uint64_t>(Kind::Bytes); }
+bool Machine::on_byte_array8() { return push_text<std::uint64_t>(Kind::ByteArray); }
 
 // ---- memo ----
 
-Result<void> Machine::put(std::uint32_t slot) {
+bool Machine::put(std::uint32_t slot) {
   if (depth() < 1) [[unlikely]]
     return underflow(1);
   if (slot > limits_.max_memo) [[unlikely]]
-    return fail(ErrorCode::Limit, "memo slot {} is above {} (--max-memo)", slot, limits_.max_memo);
+    return refuse(ErrorCode::Limit, "memo slot {} is above {} (--max-memo)", slot, limits_.max_memo);
   memo_.put(slot, stack_.back());
-  return {};
+  return true;
 }
 
-Result<void> Machine::get(std::uint64_t slot) {
+bool Machine::get(std::uint64_t slot) {
   const Value value = slot > limits_.max_memo ? Value() : memo_.get(static_cast<std::uint32_t>(slot));
   if (value.missing()) [[unlikely]]
-    return fail(ErrorCode::Malformed, "memo slot {} was never set", slot);
+    return refuse(ErrorCode::Malformed, "memo slot {} was never set", slot);
   return push(value);
 }
 
-Result<void> Machine::on_put() {
-  WICK_TRY(const std::string_view line, read_line("memo slot"));
-  WICK_TRY(const std::uint64_t slot, parse_slot_line(line));
-  return put(static_cast<std::uint32_t>(std::min<std::uint64_t>(slot, 0xFFFFFFFFU)));
+bool Machine::on_put() {
+  std::string_view line;
+  if (!read_line(line, "memo slot")) return false;
+  const auto slot = parse_slot_line(line);
+  if (!slot) return refuse(slot.error());
+  return put(static_cast<std::uint32_t>(std::min<std::uint64_t>(*slot, 0xFFFFFFFFU)));
 }
-Result<void> Machine::on_bin_put() {
-  WICK_TRY(const std::uint8_t slot, cursor_.read_u8("memo slot"));
+bool Machine::on_bin_put() {
+  std::uint8_t slot = 0;
+  if (!read(slot, "memo slot")) return false;
   return put(slot);
 }
-Result<void> Machine::on_long_bin_put() {
-  WICK_TRY(const std::uint32_t slot, cursor_.read_u32("memo slot"));
+bool Machine::on_long_bin_put() {
+  std::uint32_t slot = 0;
+  if (!read(slot, "memo slot")) return false;
   return put(slot);
 }
-Result<void> Machine::on_memoize() { return put(memo_.count()); }
-Result<void> Machine::on_get() {
-  WICK_TRY(const std::string_view line, read_line("memo slot"));
-  WICK_TRY(const std::uint64_t slot, parse_slot_line(line));
+bool Machine::on_memoize() { return put(memo_.count()); }
+bool Machine::on_get() {
+  std::string_view line;
+  if (!read_line(line, "memo slot")) return false;
+  const auto slot = parse_slot_line(line);
+  if (!slot) return refuse(slot.error());
+  return get(*slot);
+}
+bool Machine::on_bin_get() {
+  std::uint8_t slot = 0;
+  if (!read(slot, "memo slot")) return false;
   return get(slot);
 }
-Result<void> Machine::on_bin_get() {
-  WICK_TRY(const std::uint8_t slot, cursor_.read_u8("memo slot"));
-  return get(slot);
-}
-Result<void> Machine::on_long_bin_get() {
-  WICK_TRY(const std::uint32_t slot, cursor_.read_u32("memo slot"));
+bool Machine::on_long_bin_get() {
+  std::uint32_t slot = 0;
+  if (!read(slot, "memo slot")) return false;
   return get(slot);
 }
 
 // ---- containers ----
 
-Result<void> Machine::on_empty_tuple() { return push(arena_.tuple({})); }
-Result<void> Machine::on_empty_list() { return push(arena_.list()); }
-Result<void> Machine::on_empty_dict() { return push(arena_.dict()); }
-Result<void> Machine::on_empty_set() { return push(arena_.set()); }
-Result<void> Machine::on_tuple1() { return push_tuple(1); }
-Result<void> Machine::on_tuple2() { return push_tuple(2); }
-Result<void> Machine::on_tuple3() { return push_tuple(3); }
-Result<void> Machine::on_tuple() {
+bool Machine::on_empty_tuple() { return push(arena_.tuple({})); }
+bool Machine::on_empty_list() { return push(arena_.list()); }
+bool Machine::on_empty_dict() { return push(arena_.dict()); }
+bool Machine::on_empty_set() { return push(arena_.set()); }
+bool Machine::on_tuple1() { return push_tuple(1); }
+bool Machine::on_tuple2() { return push_tuple(2); }
+bool Machine::on_tuple3() { return push_tuple(3); }
+bool Machine::on_tuple() {
   return push_marked([this](std::span<const Value> items) { return arena_.tuple(items); });
 }
-Result<void> Machine::on_frozenset() {
+bool Machine::on_frozenset() {
   return push_marked([this](std::span<const Value> items) { return arena_.frozenset(items); });
 }
-Result<void> Machine::on_list() {
+bool Machine::on_list() {
   return push_marked([this](std::span<const Value> items) {
     const Value made = arena_.list();
     arena_.append(made, items);
     return made;
   });
 }
-Result<void> Machine::on_dict() {
-  if (!marks_.empty() && depth() % 2 != 0) return fail(ErrorCode::Malformed, "a dict of {} keys and values", depth());
+bool Machine::on_dict() {
+  if (!marks_.empty() && depth() % 2 != 0) return refuse(ErrorCode::Malformed, "a dict of {} keys and values", depth());
   return push_marked([this](std::span<const Value> pairs) {
     const Value made = arena_.dict();
     arena_.set_items(made, pairs);
@@ -440,50 +517,52 @@ Result<void> Machine::on_dict() {
 }
 
 // Gives the values from `begin` on to the container below them.
-Result<void> Machine::grow(std::size_t begin, bool pairs, std::string_view what) {
+bool Machine::grow(std::size_t begin, bool pairs, std::string_view what) {
   if (begin <= fence_) [[unlikely]]
-    return fail(ErrorCode::Malformed, "there is nothing below the {} to take them", what);
+    return refuse(ErrorCode::Malformed, "there is nothing below the {} to take them", what);
   const std::span<const Value> added = from(begin);
-  if (added.empty()) return {};
+  if (added.empty()) return true;
   const Value container = stack_[begin - 1];
   if (pairs && added.size() % 2 != 0) [[unlikely]]
-    return fail(ErrorCode::Malformed, "{} keys and values, an odd number", added.size());
+    return refuse(ErrorCode::Malformed, "{} keys and values, an odd number", added.size());
   if (is_frozen(container.kind()) || container.is(pairs ? Kind::Set : Kind::Dict)) [[unlikely]]
-    return fail(ErrorCode::Malformed, "a {} takes no {}", name_of(container.kind()), what);
+    return refuse(ErrorCode::Malformed, "a {} takes no {}", name_of(container.kind()), what);
   // list[i] = x is Python all right, but no pickler writes it.
   if (pairs && container.is(Kind::List)) [[unlikely]]
-    return fail(ErrorCode::Unsupported, "assigning to the items of a list by SETITEM is not done");
+    return refuse(ErrorCode::Unsupported, "assigning to the items of a list by SETITEM is not done");
   if (pairs)
     arena_.set_items(container, added);
   else
     arena_.append(container, added);
   stack_.resize(begin);
-  return {};
+  return true;
 }
 
-Result<void> Machine::on_append() {
+bool Machine::on_append() {
   if (depth() < 1) [[unlikely]]
     return underflow(2);
   return grow(stack_.size() - 1, false, "items");
 }
-Result<void> Machine::on_appends() {
-  WICK_TRY(const std::size_t begin, take_mark());
+bool Machine::on_appends() {
+  std::size_t begin = 0;
+  if (!take_mark(begin)) return false;
   return grow(begin, false, "items");
 }
-Result<void> Machine::on_add_items() { return on_appends(); }
-Result<void> Machine::on_set_item() {
+bool Machine::on_add_items() { return on_appends(); }
+bool Machine::on_set_item() {
   if (depth() < 2) [[unlikely]]
     return underflow(3);
   return grow(stack_.size() - 2, true, "keys");
 }
-Result<void> Machine::on_set_items() {
-  WICK_TRY(const std::size_t begin, take_mark());
+bool Machine::on_set_items() {
+  std::size_t begin = 0;
+  if (!take_mark(begin)) return false;
   return grow(begin, true, "keys");
 }
 
 // ---- globals and objects: names, never looked up ----
 
-Result<void> Machine::push_global(Value global) {
+bool Machine::push_global(Value global) {
   const auto ordinal = static_cast<std::size_t>(global.index());
   if (ordinal >= seen_globals_.size()) seen_globals_.resize(ordinal + 1);
   if (!seen_globals_[ordinal]) {
@@ -493,93 +572,98 @@ Result<void> Machine::push_global(Value global) {
   return push(global);
 }
 
-Result<void> Machine::on_global() {
-  WICK_TRY(const std::string_view module, read_line("module"));
-  WICK_TRY(const std::string_view name, read_line("name"));
-  if (module.empty() || name.empty()) return fail(ErrorCode::Malformed, "the module or the name is empty");
+bool Machine::on_global() {
+  std::string_view module;
+  if (!read_line(module, "module")) return false;
+  std::string_view name;
+  if (!read_line(name, "name")) return false;
+  if (module.empty() || name.empty()) return refuse(ErrorCode::Malformed, "the module or the name is empty");
   return push_global(arena_.global(module, name));
 }
 
-Result<void> Machine::on_stack_global() {
+bool Machine::on_stack_global() {
   if (depth() < 2) return underflow(2);
   const Value name = stack_.back();
   const Value module = stack_[stack_.size() - 2];
   if (!is_str(module) || !is_str(name))
-    return fail(ErrorCode::Malformed, "a {} and a {} are no module and name", name_of(module.kind()),
-                name_of(name.kind()));
+    return refuse(ErrorCode::Malformed, "a {} and a {} are no module and name", name_of(module.kind()),
+                  name_of(name.kind()));
   stack_.resize(stack_.size() - 2);
   return push_global(arena_.global(module, name));
 }
 
-Result<void> Machine::push_object(Made made, Value callable, Value args) {
-  return push(arena_.object(made, callable, args));
-}
+bool Machine::push_object(Made made, Value callable, Value args) { return push(arena_.object(made, callable, args)); }
 
 // The arguments are a tuple, but for TorchScript's enums: a bare value.
-Result<void> Machine::on_reduce() {
+bool Machine::on_reduce() {
   if (depth() < 2) [[unlikely]]
     return underflow(2);
   const Value args = pop();
   return push_object(Made::Reduce, pop(), args);
 }
 
-Result<void> Machine::on_new_obj() {
+bool Machine::on_new_obj() {
   if (depth() < 2) return underflow(2);
   if (!stack_.back().is(Kind::Tuple))
-    return fail(ErrorCode::Malformed, "the arguments are a {}, not a tuple", name_of(stack_.back().kind()));
+    return refuse(ErrorCode::Malformed, "the arguments are a {}, not a tuple", name_of(stack_.back().kind()));
   const Value args = pop();
   return push_object(Made::NewObj, pop(), args);
 }
 
-Result<void> Machine::on_new_obj_ex() {
+bool Machine::on_new_obj_ex() {
   if (depth() < 3) return underflow(3);
   const Value kwargs = stack_.back();
   const Value args = stack_[stack_.size() - 2];
   if (!args.is(Kind::Tuple) || !kwargs.is(Kind::Dict))
-    return fail(ErrorCode::Malformed, "the arguments are a {} and a {}, not a tuple and a dict", name_of(args.kind()),
-                name_of(kwargs.kind()));
+    return refuse(ErrorCode::Malformed, "the arguments are a {} and a {}, not a tuple and a dict", name_of(args.kind()),
+                  name_of(kwargs.kind()));
   stack_.resize(stack_.size() - 2);
   const Value object = arena_.object(Made::NewObjEx, pop(), args);
   arena_.set_kwargs(object, kwargs);
   return push(object);
 }
 
-Result<void> Machine::on_inst() {
-  WICK_TRY(const std::string_view module, read_line("module"));
-  WICK_TRY(const std::string_view name, read_line("name"));
-  if (module.empty() || name.empty()) return fail(ErrorCode::Malformed, "the module or the name is empty");
-  WICK_TRY(const std::size_t begin, take_mark());
+bool Machine::on_inst() {
+  std::string_view module;
+  if (!read_line(module, "module")) return false;
+  std::string_view name;
+  if (!read_line(name, "name")) return false;
+  if (module.empty() || name.empty()) return refuse(ErrorCode::Malformed, "the module or the name is empty");
+  std::size_t begin = 0;
+  if (!take_mark(begin)) return false;
   const Value args = arena_.tuple(from(begin));
   stack_.resize(begin);
-  WICK_CHECK(push_global(arena_.global(module, name)));
+  if (!push_global(arena_.global(module, name))) return false;
   return push_object(Made::Inst, pop(), args);
 }
 
-Result<void> Machine::on_obj() {
-  if (!marks_.empty() && depth() < 1) return fail(ErrorCode::Malformed, "no class lies above the mark");
-  WICK_TRY(const std::size_t begin, take_mark());
+bool Machine::on_obj() {
+  if (!marks_.empty() && depth() < 1) return refuse(ErrorCode::Malformed, "no class lies above the mark");
+  std::size_t begin = 0;
+  if (!take_mark(begin)) return false;
   const Value args = arena_.tuple(from(begin + 1));
   stack_.resize(begin + 1);
   return push_object(Made::Obj, pop(), args);
 }
 
-Result<void> Machine::on_build() {
+bool Machine::on_build() {
   if (depth() < 2) [[unlikely]]
     return underflow(2);
   const Value object = stack_[stack_.size() - 2];
-  if (is_frozen(object.kind())) return fail(ErrorCode::Malformed, "a {} takes no state", name_of(object.kind()));
+  if (is_frozen(object.kind())) return refuse(ErrorCode::Malformed, "a {} takes no state", name_of(object.kind()));
   arena_.add_state(object, pop());
-  return {};
+  return true;
 }
 
-Result<void> Machine::on_persid() {
-  WICK_TRY(const std::string_view line, read_line("persistent id"));
+bool Machine::on_persid() {
+  std::string_view line;
+  if (!read_line(line, "persistent id")) return false;
   const Value id = arena_.persistent_id(arena_.text(Kind::Str, line));
   pickle_.persistent_ids.push_back(id);
   return push(id);
 }
 
-Result<void> Machine::on_bin_persid() {
+bool Machine::on_bin_persid() {
   if (depth() < 1) [[unlikely]]
     return underflow(1);
   const Value id = arena_.persistent_id(pop());
@@ -587,46 +671,53 @@ Result<void> Machine::on_bin_persid() {
   return push(id);
 }
 
-Result<void> Machine::push_extension(std::uint32_t code) {
-  if (code == 0 || code > 0x7FFFFFFFU) return fail(ErrorCode::Malformed, "extension code {} is not positive", code);
+bool Machine::push_extension(std::uint32_t code) {
+  if (code == 0 || code > 0x7FFFFFFFU) return refuse(ErrorCode::Malformed, "extension code {} is not positive", code);
   return push(Arena::extension(code));
 }
-Result<void> Machine::on_ext1() {
-  WICK_TRY(const std::uint8_t code, cursor_.read_u8("extension code"));
+bool Machine::on_ext1() {
+  std::uint8_t code = 0;
+  if (!read(code, "extension code")) return false;
   return push_extension(code);
 }
-Result<void> Machine::on_ext2() {
-  WICK_TRY(const std::uint16_t code, cursor_.read_u16("extension code"));
+bool Machine::on_ext2() {
+  std::uint16_t code = 0;
+  if (!read(code, "extension code")) return false;
   return push_extension(code);
 }
-Result<void> Machine::on_ext4() {
-  WICK_TRY(const std::uint32_t code, cursor_.read_u32("extension code"));
+bool Machine::on_ext4() {
+  std::uint32_t code = 0;
+  if (!read(code, "extension code")) return false;
   return push_extension(code);
 }
 
-Result<void> Machine::on_next_buffer() { return push(Arena::buffer(buffers_++)); }
-Result<void> Machine::on_readonly_buffer() {
+bool Machine::on_next_buffer() { return push(Arena::buffer(buffers_++)); }
+bool Machine::on_readonly_buffer() {
   if (depth() < 1) return underflow(1);
-  return {};
+  return true;
 }
 
 // ---- framing ----
 
-Result<void> Machine::on_proto() {
-  WICK_TRY(const std::uint8_t protocol, cursor_.read_u8("protocol"));
+bool Machine::on_proto() {
+  std::uint8_t protocol = 0;
+  if (!read(protocol, "protocol")) return false;
   if (protocol > kHighestProtocol)
-    return fail(ErrorCode::Unsupported, "pickle protocol {} is newer than {}", protocol, kHighestProtocol);
+    return refuse(ErrorCode::Unsupported, "pickle protocol {} is newer than {}", protocol, kHighestProtocol);
   pickle_.protocol = protocol;
-  return {};
+  return true;
 }
 
 // A frame only tells a reader how much to fetch at once; one that passes the end is an error in Python too.
-Result<void> Machine::on_frame() {
-  WICK_TRY(const std::uint64_t length, cursor_.read_u64("frame length"));
-  if (length <= cursor_.remaining() || length - cursor_.remaining() <= beyond_) return {};
+bool Machine::on_frame() {
+  std::uint64_t length = 0;
+  if (!read(length, "frame length")) return false;
+  if (length <= cursor_.remaining() || length - cursor_.remaining() <= beyond_) return true;
   wanted_ = ~std::uint64_t{0};
-  return fail(ErrorCode::Truncated, "a frame of {} bytes, {} are left", length, cursor_.remaining() + beyond_);
+  return refuse(ErrorCode::Truncated, "a frame of {} bytes, {} are left", length, cursor_.remaining() + beyond_);
 }
+
+#undef WICK_HOT
 
 }  // namespace
 

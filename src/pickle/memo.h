@@ -17,7 +17,7 @@ class Memo {
   [[nodiscard]] Value get(std::uint32_t slot) const {
     const std::size_t page = slot / kPageSlots;
     if (page < pages_.size() && pages_[page]) [[likely]] {
-      const Value value = (*pages_[page])[slot % kPageSlots];
+      const Value value = pages_[page][slot % kPageSlots];
       if (!value.missing()) return value;
     }
     return get_sparse(slot);
@@ -27,7 +27,7 @@ class Memo {
   void put(std::uint32_t slot, Value value) {
     const std::size_t page = slot / kPageSlots;
     if (page < pages_.size() && pages_[page]) [[likely]] {
-      Value& place = (*pages_[page])[slot % kPageSlots];
+      Value& place = pages_[page][slot % kPageSlots];
       if (place.missing() && get_sparse(slot).missing()) ++count_;
       place = value;
       return;
@@ -41,7 +41,6 @@ class Memo {
 
  private:
   static constexpr std::size_t kPageSlots = 4096;
-  using Page = std::vector<Value>;
 
   [[nodiscard]] Value get_sparse(std::uint32_t slot) const {
     if (sparse_.empty()) [[likely]]
@@ -55,7 +54,7 @@ class Memo {
     if (slot / 4 <= count_ + kPageSlots) {
       const std::size_t page = slot / kPageSlots;
       if (page >= pages_.size()) pages_.resize(page + 1);
-      pages_[page] = std::make_unique<Page>(kPageSlots);
+      pages_[page] = std::make_unique<Value[]>(kPageSlots);
       bytes_ += kPageSlots * sizeof(Value);
       put(slot, value);
       return;
@@ -68,7 +67,7 @@ class Memo {
 
   static constexpr std::uint64_t kNodeBytes = 48;  // about what one costs in the map
 
-  std::vector<std::unique_ptr<Page>> pages_;
+  std::vector<std::unique_ptr<Value[]>> pages_;
   std::map<std::uint32_t, Value> sparse_;  // ordered: no chain of collisions can be made
   std::uint32_t count_ = 0;
   std::uint64_t bytes_ = 0;
