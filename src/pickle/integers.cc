@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pickle/integers.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "base/cursor.h"
@@ -26,18 +25,6 @@ void multiply_add(Limbs& limbs, std::uint32_t factor, std::uint32_t addend) {
     carry >>= 32;
   }
   if (carry != 0) limbs.push_back(static_cast<std::uint32_t>(carry));
-}
-
-// What is left after the division by `divisor`.
-std::uint32_t divide(Limbs& limbs, std::uint32_t divisor) {
-  std::uint64_t rest = 0;
-  for (std::size_t i = limbs.size(); i-- > 0;) {
-    rest = rest << 32 | limbs[i];
-    limbs[i] = static_cast<std::uint32_t>(rest / divisor);
-    rest %= divisor;
-  }
-  while (!limbs.empty() && limbs.back() == 0) limbs.pop_back();
-  return static_cast<std::uint32_t>(rest);
 }
 
 void negate(std::string& bytes) {
@@ -99,31 +86,6 @@ std::string twos_complement_of(std::string_view digits, unsigned base, bool nega
   bytes.push_back('\0');
   if (negative) negate(bytes);
   return minimal(std::move(bytes));
-}
-
-std::string decimal_of(std::string_view twos_complement) {
-  const bool negative = is_negative(twos_complement);
-  std::string magnitude(twos_complement);
-  if (negative) {
-    magnitude.push_back('\xFF');
-    negate(magnitude);
-  }
-  Limbs limbs;
-  for (std::size_t i = 0; i < magnitude.size(); ++i) {
-    if (i % 4 == 0) limbs.push_back(0);
-    limbs.back() |= static_cast<std::uint32_t>(static_cast<unsigned char>(magnitude[i])) << (8 * (i % 4));
-  }
-  while (!limbs.empty() && limbs.back() == 0) limbs.pop_back();
-  std::string reversed;
-  while (!limbs.empty()) {
-    std::uint32_t part = divide(limbs, 1'000'000'000);
-    for (int i = 0; i < 9 && (part != 0 || !limbs.empty()); ++i, part /= 10)
-      reversed.push_back(static_cast<char>('0' + part % 10));
-  }
-  if (reversed.empty()) return "0";
-  if (negative) reversed.push_back('-');
-  std::reverse(reversed.begin(), reversed.end());
-  return reversed;
 }
 
 }  // namespace wick::pickle

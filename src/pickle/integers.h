@@ -20,7 +20,5 @@ std::string twos_complement_of(std::int64_t value);
 // `digits` in `base` (2, 8, 10, 16), all valid and without a sign, minimal. Time grows with the square: callers bound
 // the length.
 std::string twos_complement_of(std::string_view digits, unsigned base, bool negative);
-// In decimal. Time grows with the square: callers bound the length.
-std::string decimal_of(std::string_view twos_complement);
 
 }  // namespace wick::pickle

@@ -125,6 +125,8 @@ char read_octal(std::string_view text, std::size_t& at) {
   return static_cast<char>(value & 0xFFU);
 }
 
+}  // namespace
+
 // PyBytes_DecodeEscape.
 Result<std::string> decode_escapes(std::string_view text) {
   std::string out;
@@ -134,7 +136,7 @@ Result<std::string> decode_escapes(std::string_view text) {
       out.push_back(text[at++]);
       continue;
     }
-    if (++at == text.size()) return fail(ErrorCode::Malformed, "STRING ends with a lone backslash");
+    if (++at == text.size()) return fail(ErrorCode::Malformed, "the text ends with a lone backslash");
     const char letter = text[at];
     if (const char plain = simple_escape(letter); plain != '\0') {
       out.push_back(plain);
@@ -143,7 +145,7 @@ Result<std::string> decode_escapes(std::string_view text) {
       out.push_back(read_octal(text, at));
     } else if (letter == 'x') {
       const auto byte = read_hex(text, at + 1, 2);
-      if (!byte) return fail(ErrorCode::Malformed, "STRING has \\x without two hexadecimal digits");
+      if (!byte) return fail(ErrorCode::Malformed, "the text has \\x without two hexadecimal digits");
       out.push_back(static_cast<char>(*byte));
       at += 3;
     } else {
@@ -152,8 +154,6 @@ Result<std::string> decode_escapes(std::string_view text) {
   }
   return out;
 }
-
-}  // namespace
 
 Result<IntLine> parse_int_line(std::string_view line) {
   // Python 2 wrote the booleans as 00 and 01.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,8 @@ Result<std::uint64_t> parse_slot_line(std::string_view line);
 Result<double> parse_float_line(std::string_view line);
 // STRING: the bytes between the quotes, escapes resolved.
 Result<std::string> parse_quoted_line(std::string_view line);
+// A line as Python's codecs.escape_decode reads it: what pickletools makes of GLOBAL, INST and PERSID.
+Result<std::string> decode_escapes(std::string_view text);
 // UNICODE: UTF-8, lone surrogates as three bytes.
 Result<std::string> parse_unicode_line(std::string_view line);
 
