@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // FlatBuffers tables as hostile input: every offset is checked before it is followed. Wire rules:
-// docs/formats/torch-mobile-flatbuffer.md.
+// docs/formats/flatbuffer-wire.md.
 #pragma once
 
 #include <cstdint>

@@ -22,6 +22,14 @@ class Json {
  public:
   enum class Type : std::uint8_t { Null, Bool, Int, Uint, Float, String, Array, Object };
 
+  // Declared here and defaulted in json.cc: `members` holds Json while Json is not complete yet.
+  Json();
+  Json(const Json& other);
+  Json(Json&& other) noexcept;
+  Json& operator=(const Json& other);
+  Json& operator=(Json&& other) noexcept;
+  ~Json();
+
   Type type = Type::Null;
   bool boolean = false;
   std::int64_t integer = 0;   // Int (negative) and Uint when it fits
