@@ -20,7 +20,7 @@ using checkpoint::Contents;
 Result<LoadedPtr> finish(Contents contents) {
   auto loaded = std::make_shared<Loaded>();
   loaded->contents = std::move(contents);
-  torch::make_state_dict_tensors(loaded->contents);
+  torch::prepare_modules(loaded->contents);
   auto all = checkpoint::find_places(loaded->contents);
   if (!all) return std::move(all).error().inside(loaded->contents.name);
   loaded->all = *std::move(all);

@@ -357,7 +357,7 @@ class StateDictWalk {
 
 }  // namespace
 
-void make_state_dict_tensors(Contents& contents) {
+void prepare_modules(Contents& contents) {
   Maker maker(contents);
   std::unordered_map<Value, const ModuleClass*> classes;  // by callable: few, met often
   const std::size_t count = contents.arena.object_count();
@@ -365,6 +365,9 @@ void make_state_dict_tensors(Contents& contents) {
     const Value object = pickle::Arena::object_at(i);
     const Meaning::What what = contents.meaning(object).what;
     if (what != Meaning::What::Unknown && what != Meaning::What::Module) continue;
+    // torch tells a module by its class; a pickle shows it by what Module.__init__ sets.
+    if (what == Meaning::What::Unknown && is_module(contents, object))
+      contents.mean(object, {Meaning::What::Module, 0});
     const auto [entry, fresh] = classes.try_emplace(contents.arena.object(object).callable, nullptr);
     if (fresh) entry->second = find_module_class(class_of(contents, object));
     const ModuleClass* known = entry->second;

@@ -11,9 +11,10 @@
 
 namespace wick::torch {
 
-// Makes rows for the tensors that state_dict() creates out of plain numbers, and the names it gives to parts of packed
-// parameters. Called once, when all pickles of a file have their meaning and before names are looked for.
-void make_state_dict_tensors(checkpoint::Contents& contents);
+// Finds the modules among a file's objects (Meaning::Module). Makes rows for the tensors that state_dict() creates out
+// of plain numbers, and the names it gives to parts of packed parameters. Called once, when all pickles of a file have
+// their meaning and before names are looked for.
+void prepare_modules(checkpoint::Contents& contents);
 
 // Adds what state_dict() of `module` holds to `places`, below node `under` (kNone: the root). Names and order are
 // torch's: parameters, persistent buffers, what the class adds, then the children; what is shared comes under each of
