@@ -92,7 +92,7 @@ struct Arena::State {
   }
 };
 
-Arena::Arena() : state_(std::make_unique<State>()) {}
+Arena::Arena() : state_(std::make_shared<State>()) {}
 Arena::Arena(Arena&&) noexcept = default;
 Arena& Arena::operator=(Arena&&) noexcept = default;
 Arena::~Arena() = default;

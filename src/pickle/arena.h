@@ -106,12 +106,15 @@ class Arena {
   // are equal as in Python (1 == 1.0 == True; strings by content; tuples by items). Returns how many pairs went.
   std::size_t drop_duplicate_keys();
 
+  // Keeps alive what as_text() shows, whatever becomes of the Arena: for storages whose bytes lie in a pickle.
+  [[nodiscard]] std::shared_ptr<const void> owner() const { return state_; }
+
   // Bytes the arena holds, for limits.
   [[nodiscard]] std::uint64_t bytes_held() const;
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace wick::pickle
