@@ -229,7 +229,7 @@ bool numpy_masked_array(Contents& contents, Value object, Arguments args) {
     return true;
   const auto mask = bytes_of(contents, contents.arena.items(state)[5]);
   const auto sizes = read_shape(contents, contents.arena.items(state)[1]);
-  if (!mask || !sizes || contents.find_more(meaning.index) != nullptr) return true;
+  if (!mask || !sizes || contents.error_of(contents.tensors[meaning.index]) != nullptr) return true;
   NumpyType boolean;
   boolean.kind = 'b';
   boolean.item_bytes = 1;
