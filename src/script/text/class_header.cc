@@ -62,11 +62,11 @@ void read_member(std::string_view line, ClassHeader& header) {
   constexpr std::string_view kAnnotation = "__annotations__[";
   const std::size_t equals = line.find('=');
   const std::string_view left = trim(line.substr(0, std::min(equals, line.size())));
-  if (left == "__parameters__") {
+  if (left == "__parameters__" && equals != std::string_view::npos) {
     header.parameters = strings_in(line.substr(equals));
     return;
   }
-  if (left == "__buffers__") {
+  if (left == "__buffers__" && equals != std::string_view::npos) {
     header.buffers = strings_in(line.substr(equals));
     return;
   }
