@@ -21,6 +21,9 @@ using Arguments = std::span<const pickle::Value>;
 #include "python/globals.def"
 #undef WICK_PYTHON_GLOBAL
 
+// Protocols 0 to 2 write bytes as objects, and those in a state are made after the object whose state it is: gives
+// `value` its meaning now when it is such bytes, and nothing else (so nothing nests).
+void give_meaning_to_bytes(checkpoint::Contents& contents, pickle::Value value);
 // The bytes of a Bytes, ByteArray or Python 2 string, also one that was made by _codecs.encode.
 std::optional<std::string_view> bytes_of(const checkpoint::Contents& contents, pickle::Value value);
 // The same as a Bytes value.

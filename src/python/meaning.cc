@@ -39,10 +39,27 @@ Handler find_handler(const Name& name) {
 }  // namespace
 
 bool give_meaning(Contents& contents, Value object) {
+  if (contents.meaning(object).what != checkpoint::Meaning::What::Unknown) return true;
   const pickle::Object& row = contents.arena.object(object);
   if (!row.callable.is(Kind::Global) || !row.args.is(Kind::Tuple)) return false;
+  const Name name = modern(contents.arena, row.callable);
+  Arguments args = contents.arena.items(row.args);
+  // Protocols 0 and 1 make an object without arguments by copyreg._reconstructor(cls, object, None).
+  if (name.module == "copyreg" && name.name == "_reconstructor") {
+    if (args.size() != 3 || !args[0].is(Kind::Global) || !args[2].is(Kind::None)) return false;
+    const Handler handler = find_handler(modern(contents.arena, args[0]));
+    return handler != nullptr && handler(contents, object, {});
+  }
+  const Handler handler = find_handler(name);
+  return handler != nullptr && handler(contents, object, args);
+}
+
+void give_meaning_to_bytes(Contents& contents, Value value) {
+  if (!value.is(Kind::Object) || contents.meaning(value).what != checkpoint::Meaning::What::Unknown) return;
+  const pickle::Object& row = contents.arena.object(value);
+  if (!row.callable.is(Kind::Global)) return;
   const Handler handler = find_handler(modern(contents.arena, row.callable));
-  return handler != nullptr && handler(contents, object, contents.arena.items(row.args));
+  if (handler == codecs_encode || handler == bytes_of_arguments || handler == byte_array) give_meaning(contents, value);
 }
 
 // ---- what handlers share ----
@@ -61,6 +78,11 @@ std::optional<std::string_view> bytes_of(const Contents& contents, Value value) 
 
 std::optional<std::string_view> text_of(const Contents& contents, Value value) {
   value = contents.resolve(value);
+  // ASCII that waits to become bytes reads the same.
+  if (value.is(Kind::Object) && contents.arena.is_global(contents.arena.object(value).callable, "_codecs", "encode")) {
+    const Value args = contents.arena.object(value).args;
+    if (args.is(Kind::Tuple) && !contents.arena.items(args).empty()) value = contents.arena.items(args)[0];
+  }
   if (!value.is(Kind::Str) && !value.is(Kind::Py2Str) && !value.is(Kind::Bytes)) return std::nullopt;
   return contents.arena.as_text(value);
 }

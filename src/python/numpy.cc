@@ -86,7 +86,7 @@ std::uint32_t add_array(Contents& contents, const NumpyType& type, const Sizes& 
   return tensor;
 }
 
-// Items in C order as lists in lists. Fortran order tells how the list's items were laid out.
+// Items in C order, as numpy lists them whatever the array's own order, become lists in lists.
 Value nest(Contents& contents, const Sizes& sizes, std::vector<Value> level) {
   for (std::size_t at = sizes.size(); at-- > 1;) {
     const auto width = static_cast<std::size_t>(sizes[at]);
@@ -104,25 +104,8 @@ Value nest(Contents& contents, const Sizes& sizes, std::vector<Value> level) {
   return list;
 }
 
-std::vector<Value> in_c_order(std::span<const Value> items, const Sizes& sizes, bool fortran) {
-  std::vector<Value> ordered(items.begin(), items.end());
-  if (!fortran || sizes.size() < 2) return ordered;
-  const Sizes strides = strides_of(sizes, true);
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    std::size_t rest = i;
-    std::size_t from = 0;
-    for (std::size_t at = sizes.size(); at-- > 0;) {
-      const auto size = static_cast<std::size_t>(sizes[at]);
-      from += rest % size * static_cast<std::size_t>(strides[at]);
-      rest /= size;
-    }
-    ordered[i] = items[from];
-  }
-  return ordered;
-}
-
 // An array of objects (or of numpy 2's strings) is its items: they are values, not bytes.
-bool mean_items(Contents& contents, Value object, const Sizes& sizes, bool fortran, Value list) {
+bool mean_items(Contents& contents, Value object, const Sizes& sizes, Value list) {
   const auto items = contents.arena.items(list);
   std::uint64_t count = 1;
   for (const std::int64_t size : sizes)
@@ -132,7 +115,7 @@ bool mean_items(Contents& contents, Value object, const Sizes& sizes, bool fortr
     contents.mean_same(object, items[0]);
     return true;
   }
-  contents.mean_same(object, sizes.size() == 1 ? list : nest(contents, sizes, in_c_order(items, sizes, fortran)));
+  contents.mean_same(object, sizes.size() == 1 ? list : nest(contents, sizes, {items.begin(), items.end()}));
   return true;
 }
 
@@ -191,12 +174,12 @@ bool numpy_array(Contents& contents, Value object, Arguments args) {
   if (!sizes) return mean_broken(contents, object, "its shape is no tuple of integers");
   if (!type) return mean_broken(contents, object, "its dtype is none that numpy writes");
   const bool fortran = int_of(contents, state->fortran).value_or(0) != 0;
+  give_meaning_to_bytes(contents, state->raw);
   const Value raw = contents.resolve(state->raw);
   if (raw.is(Kind::List)) {
-    if (mean_items(contents, object, *sizes, fortran, raw)) return true;
+    if (mean_items(contents, object, *sizes, raw)) return true;
     return mean_broken(contents, object, "its shape and the number of its objects differ");
   }
-  // Protocol 2 holds the bytes as text that _codecs.encode turns; Python 2 as its own str.
   if (!bytes_of(contents, raw) && !raw.is(Kind::Buffer))
     return mean_broken(contents, object, "its elements are no bytes");
   const std::uint32_t tensor = add_array(contents, *type, *sizes, fortran, raw_of(contents, raw));
@@ -227,6 +210,7 @@ bool numpy_masked_array(Contents& contents, Value object, Arguments args) {
   const Value state = contents.arena.state(object);
   if (meaning.what != Meaning::What::Array || !state.is(Kind::Tuple) || contents.arena.items(state).size() < 6)
     return true;
+  give_meaning_to_bytes(contents, contents.arena.items(state)[5]);
   const auto mask = bytes_of(contents, contents.arena.items(state)[5]);
   const auto sizes = read_shape(contents, contents.arena.items(state)[1]);
   if (!mask || !sizes || contents.error_of(contents.tensors[meaning.index]) != nullptr) return true;

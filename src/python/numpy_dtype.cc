@@ -26,8 +26,7 @@ namespace {
 // A structure's fields may be structures: more than these is no type anybody uses.
 constexpr int kMaxNesting = 16;
 constexpr std::size_t kMaxSpelling = 65536;
-constexpr std::size_t kVersion = 0, kByteOrder = 1, kSubarray = 2, kNames = 3, kFields = 4, kItemSize = 5,
-                      kMetadata = 8;
+constexpr std::size_t kByteOrder = 1, kSubarray = 2, kNames = 3, kFields = 4, kItemSize = 5, kMetadata = 8;
 
 struct Plain {
   std::string_view code;
@@ -278,9 +277,22 @@ Value read_unsigned(Arena& arena, std::string_view bytes) {
 
 std::optional<NumpyType> read_dtype(const Contents& contents, Value value) { return read_at_depth(contents, value, 0); }
 
+namespace {
+
+// repr() of a structure leaves out the '|' that descr writes before types without a byte order, and calls |b1 "?".
+std::string without_bars(std::string text) {
+  for (std::size_t at = 0; (at = text.find("'|", at)) != std::string::npos; ++at) {
+    text.erase(at + 1, 1);
+    if (text.compare(at + 1, 3, "b1'") == 0) text.replace(at + 1, 2, "?");
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string dtype_text(const NumpyType& type) {
   if (type.kind == 'T') return type.spelling;
-  if (type.spelling.front() == '[') return "dtype(" + type.spelling + ")";
+  if (type.spelling.front() == '[') return "dtype(" + without_bars(type.spelling) + ")";
   if (type.spelling.front() == '\'') return "dtype((" + type.spelling + "))";
   if (type.kind == 'S' || type.kind == 'V' || type.kind == 'O') return "dtype('" + type.spelling.substr(1) + "')";
   const Plain* plain = type.big_endian ? nullptr : find_plain(std::string_view(type.spelling).substr(1));

@@ -99,19 +99,22 @@ std::string date_text(const NumpyType& type, std::int64_t value) {
 }  // namespace
 
 std::string numpy_time_text(const NumpyType& type, std::int64_t value) {
-  const std::string_view name = type.kind == 'M' ? "datetime64" : "timedelta64";
-  if (value == kNaT) return fmt::format("np.{}('NaT')", name);
+  const std::string unit = type.unit_count == 1 ? type.unit : fmt::format("{}{}", type.unit_count, type.unit);
   if (type.kind == 'm') {
-    if (type.unit.empty()) return fmt::format("np.timedelta64({})", value);
-    return type.unit_count == 1 ? fmt::format("np.timedelta64({},'{}')", value, type.unit)
-                                : fmt::format("np.timedelta64({},'{}{}')", value, type.unit_count, type.unit);
+    const std::string text = value == kNaT ? "'NaT'" : std::to_string(value);
+    return type.unit.empty() ? fmt::format("np.timedelta64({})", text)
+                             : fmt::format("np.timedelta64({},'{}')", text, unit);
   }
+  if (value == kNaT) return fmt::format("np.datetime64('NaT','{}')", type.unit.empty() ? "generic" : unit);
   // Ten thousand million years either way: beyond that the arithmetic would overflow.
   std::int64_t units = 0;
   if (__builtin_mul_overflow(value, type.unit_count, &units)) return {};
   if ((type.unit == "Y" || type.unit == "M") && (units > 10'000'000'000 || units < -10'000'000'000)) return {};
   const std::string text = date_text(type, units);
-  return text.empty() ? text : fmt::format("np.datetime64('{}')", text);
+  if (text.empty()) return {};
+  // numpy adds the unit where the text does not tell it.
+  const bool told = type.unit_count == 1 && type.unit != "h";
+  return told ? fmt::format("np.datetime64('{}')", text) : fmt::format("np.datetime64('{}','{}')", text, unit);
 }
 
 }  // namespace wick::python
