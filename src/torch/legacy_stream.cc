@@ -129,7 +129,8 @@ class LegacyStorages {
       const auto text = key_text(key);
       const auto found = text ? known_.find(*text) : known_.end();
       if (found == known_.end()) {
-        stopped_ = fail(ErrorCode::Malformed, "storage key '{}' of the stream is named by no tensor", text.value_or("?"));
+        stopped_ =
+            fail(ErrorCode::Malformed, "storage key '{}' of the stream is named by no tensor", text.value_or("?"));
         break;
       }
       auto end = place(found->second, *text, at);
@@ -229,7 +230,8 @@ class LegacyStorages {
   }
 
   Result<std::uint64_t> place(std::uint32_t index, const std::string& key, std::uint64_t at) {
-    const std::uint64_t item = contents_.storages[index].untyped ? 1 : storage_item_bytes(contents_.storages[index].dtype);
+    const std::uint64_t item =
+        contents_.storages[index].untyped ? 1 : storage_item_bytes(contents_.storages[index].dtype);
     WICK_TRY(const std::uint64_t count, read_count(contents_.storages[index], item, at));
     StorageRow& row = contents_.storages[index];
     const std::uint64_t begin = at + 8;  // read_count has read them
@@ -262,9 +264,9 @@ class LegacyStorages {
       if (placed_[index] && row.bytes >= row.declared) continue;
       if (row.declared == 0 && !stopped_) continue;
       if (stopped_)
-        set_error(index, placed_[index] ? Error(*stopped_)
-                                        : fail(ErrorCode::Truncated, "storage '{}' is not there: {}", key,
-                                               stopped_->message()));
+        set_error(index, placed_[index]
+                             ? Error(*stopped_)
+                             : fail(ErrorCode::Truncated, "storage '{}' is not there: {}", key, stopped_->message()));
       else
         set_error(index, fail(ErrorCode::NotFound, "storage '{}' is not among the storages of the stream", key));
     }
@@ -279,9 +281,8 @@ class LegacyStorages {
       return;
     }
     if (!lies_within(view.offset, row.declared, root.bytes)) {
-      set_error(view.storage,
-                fail(ErrorCode::Malformed, "a part of {} bytes at {} of a storage of {}", row.declared, view.offset,
-                     root.bytes));
+      set_error(view.storage, fail(ErrorCode::Malformed, "a part of {} bytes at {} of a storage of {}", row.declared,
+                                   view.offset, root.bytes));
       return;
     }
     row.bytes = row.declared;
@@ -297,7 +298,7 @@ class LegacyStorages {
   std::unordered_map<std::string, std::uint32_t> known_;
   std::unordered_map<std::string, std::uint32_t> views_by_key_;
   std::vector<View> views_;
-  std::vector<bool> placed_;  // by storage row
+  std::vector<bool> placed_;         // by storage row
   std::vector<std::uint32_t> rows_;  // by persistent id, in order
   bool big_endian_ = false;
   std::optional<Error> stopped_;
@@ -354,7 +355,7 @@ Result<LegacySave> open_legacy(checkpoint::Contents& contents, StreamBytes& byte
     contents.findings.push_back({"storages-cut", storages.stopped()->message(), {}, storages.stopped()->offset()});
   legacy.big_endian = storages.big_endian();
   legacy.save.storage_of_id = [rows = storages.take_rows(), next = std::size_t{0}](checkpoint::Contents&,
-                                                                                 Value) mutable {
+                                                                                   Value) mutable {
     return next < rows.size() ? rows[next++] : kNone;
   };
   return legacy;

@@ -37,9 +37,9 @@ bool begins_as_legacy(std::span<const std::byte> head);
 
 struct LegacySave {
   OpenedSave save;
-  pickle::Pickle object;      // the one that holds the tensors
-  std::uint64_t end = 0;      // one past the last storage that is there
-  bool big_endian = false;    // the storages' counts are
+  pickle::Pickle object;    // the one that holds the tensors
+  std::uint64_t end = 0;    // one past the last storage that is there
+  bool big_endian = false;  // the storages' counts are
 };
 // Reads the pickles and the places of the storages. A storage that is missing, short or of another length than its id
 // says gets a row with its error.

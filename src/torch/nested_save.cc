@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/cursor.h"
+#include "base/try.h"
 #include "torch/legacy_stream.h"
 #include "torch/readers.h"
 #include "torch/rebuild.h"

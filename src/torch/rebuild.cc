@@ -65,9 +65,10 @@ void Walk::enter(std::size_t first, std::size_t end, const std::vector<Value>& p
   ids_.reserve(ids_.size() + persistent_ids.size());
   for (const Value id : persistent_ids) {
     const std::uint32_t storage = storage_of_id(contents_, id);
-    // What is no storage but has a meaning (a class of a legacy stream) is accounted for already.
-    if (storage == kNone && contents_.meaning(id).what != Meaning::What::Unknown) continue;
+    const Meaning::What what = contents_.meaning(id).what;
+    if (what == Meaning::What::Same) continue;  // a class of a legacy stream: it never stood for bytes
     ++contents_.facts.persistent_ids;
+    if (what == Meaning::What::Tensor) ++contents_.facts.persistent_ids_used;  // a tensor of a tar
     ids_.push_back({id, storage, false});
   }
   const auto by_index = [](const Id& a, const Id& b) { return a.id.index() < b.id.index(); };

@@ -107,8 +107,8 @@ class Walk {
 
   checkpoint::Contents& contents_;
   std::vector<Frame> frames_;
-  std::vector<Id> ids_;       // sorted by index: the arena hands them out in order
-  std::size_t next_id_ = 0;   // the one most likely asked for next
+  std::vector<Id> ids_;      // sorted by index: the arena hands them out in order
+  std::size_t next_id_ = 0;  // the one most likely asked for next
   StorageIds storage_ids_;
   std::unordered_map<pickle::Value, Handler> handlers_;
   std::shared_ptr<OwnedBytes> owned_;

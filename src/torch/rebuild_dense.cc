@@ -92,8 +92,8 @@ std::uint32_t mean_dense(Walk& walk, Value object, const Dense& dense) {
   if (row.storage == kNone && dense.dtype) row.dtype = *dense.dtype;
   const std::uint32_t tensor = walk.mean_tensor(object, row);
   if (error) contents.set_error(tensor, *std::move(error));
-  const bool empty_record = row.storage != kNone && contents.storages[row.storage].bytes == 0 &&
-                            contents.storages[row.storage].declared != 0;
+  const bool empty_record =
+      row.storage != kNone && contents.storages[row.storage].bytes == 0 && contents.storages[row.storage].declared != 0;
   if (empty_record && contents.error_of(row) == nullptr && !error) {
     contents.more_of(tensor).note = "record is empty, as torch writes it here";
     return tensor;

@@ -10,7 +10,7 @@ using checkpoint::kNone;
 Result<tensor::StoragePtr> ZipRecords::open(std::uint32_t entry) const {
   if (entry == kNone) return tensor::owned_storage({});
   const archive::ZipEntry record = zip_->entry(entry);
-  if (record.method == 0) {
+  if (record.method == 0 && (record.flags & 1U) == 0 && record.compressed == record.size) {
     WICK_TRY(const std::uint64_t offset, zip_->data_offset(entry));
     return tensor::range_storage(zip_->source(), offset, record.size);
   }

@@ -53,7 +53,8 @@ std::optional<StorageClass> StorageIds::read_class(const pickle::Arena& arena, V
 
 Result<std::string_view> StorageIds::key_text(const pickle::Arena& arena, Value key) {
   if (const auto text = text_of(arena, key)) return *text;
-  if (key.is(Kind::Int)) return std::string_view(spelled_keys_.emplace_back(std::to_string(pickle::Arena::as_int(key))));
+  if (key.is(Kind::Int))
+    return std::string_view(spelled_keys_.emplace_back(std::to_string(pickle::Arena::as_int(key))));
   return Error(ErrorCode::Malformed, "the key of a storage is neither text nor a number");
 }
 

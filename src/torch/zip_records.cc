@@ -64,12 +64,18 @@ std::optional<std::uint32_t> ZipStorages::find_record(std::string_view key) {
     name_.append(key);
     if (const auto entry = zip_.find(name_)) return entry;
   }
+  if (key.ends_with(".storage")) {
+    for (const std::string_view folder : {"constants/", ".data/"}) {
+      name_.assign(root_.prefix());
+      name_.append(folder);
+      name_.append(key);
+      if (const auto entry = zip_.find(name_)) return entry;
+    }
+  }
   for (const std::string& folder : folders_) {  // torch looks names up without regard to case
     name_.assign(folder);
     name_.append(key);
     if (const auto entry = zip_.find_ignoring_case(name_)) return entry;
-    name_.append(".storage");  // torch.package
-    if (const auto entry = zip_.find(name_)) return entry;
   }
   return std::nullopt;
 }
@@ -121,7 +127,8 @@ std::uint32_t ZipStorages::row_of_record(checkpoint::Contents& contents, const S
                                    id.key_text, record.name, record.size, row.declared)
                                   .inside(record.name));
   } else if (record.size > row.declared && longer_++ == 0) {
-    first_longer_ = fmt::format("record {} holds {} bytes, its storage declares {}", record.name, record.size, row.declared);
+    first_longer_ =
+        fmt::format("record {} holds {} bytes, its storage declares {}", record.name, record.size, row.declared);
   }
   contents.storages.push_back(row);
   return static_cast<std::uint32_t>(contents.storages.size() - 1);

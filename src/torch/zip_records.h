@@ -22,7 +22,9 @@ class ZipRoot {
   // entry), else the first. Nothing when no entry is called so.
   static std::optional<ZipRoot> find(const archive::Zip& zip, std::string_view record);
 
-  [[nodiscard]] std::string_view folder() const { return prefix_.empty() ? "" : std::string_view(prefix_).substr(0, prefix_.size() - 1); }
+  [[nodiscard]] std::string_view folder() const {
+    return prefix_.empty() ? "" : std::string_view(prefix_).substr(0, prefix_.size() - 1);
+  }
   [[nodiscard]] std::string_view prefix() const { return prefix_; }  // "archive/" or ""
   // The entry of a record below the root, upper and lower case alike if the archive needs it.
   [[nodiscard]] std::optional<std::uint32_t> entry(const archive::Zip& zip, std::string_view record) const;
@@ -45,7 +47,9 @@ class ZipStorages {
   std::uint32_t storage_of(checkpoint::Contents& contents, pickle::Value persistent_id);
 
   // True for entries that became a storage.
-  [[nodiscard]] bool is_used(std::uint32_t entry) const { return entry < rows_.size() && rows_[entry] != checkpoint::kNone; }
+  [[nodiscard]] bool is_used(std::uint32_t entry) const {
+    return entry < rows_.size() && rows_[entry] != checkpoint::kNone;
+  }
   // A finding for records that are longer than declared, and for what else was odd, however many there are.
   void report(checkpoint::Contents& contents) const;
 

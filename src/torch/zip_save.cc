@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/cursor.h"
+#include "base/try.h"
 #include "torch/record_openers.h"
 
 namespace wick::torch {
@@ -38,22 +39,18 @@ bool says_big_endian(const archive::Zip& zip, const ZipRoot& root, const Limits&
   return bytes && as_text(*bytes).starts_with("big");
 }
 
-void add_pickle_facts(checkpoint::Contents& contents, const pickle::Pickle& read) {
+void PickleFacts::add(checkpoint::Contents& contents, const pickle::Pickle& read) {
   checkpoint::ContainerFacts& facts = contents.facts;
   if (facts.pickle_protocol < 0) facts.pickle_protocol = read.protocol;
   facts.python2 = facts.python2 || read.python2;
-  if (facts.classes.empty()) {
-    facts.classes = read.globals;
-    return;
-  }
   for (const Value global : read.globals) {
     const auto module = text_of(contents.arena, contents.arena.module(global));
     const auto name = text_of(contents.arena, contents.arena.name(global));
     if (!module || !name) continue;
-    const bool known = std::any_of(facts.classes.begin(), facts.classes.end(), [&](Value there) {
-      return there == global || contents.arena.is_global(there, *module, *name);
-    });
-    if (!known) facts.classes.push_back(global);
+    name_.assign(*module);
+    name_.push_back('\n');  // in no name of a GLOBAL; STACK_GLOBAL's are told apart well enough
+    name_.append(*name);
+    if (known_.insert(name_).second) facts.classes.push_back(global);
   }
 }
 

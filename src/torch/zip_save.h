@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_set>
 
 #include "archive/zip.h"
 #include "checkpoint/contents.h"
@@ -22,7 +23,14 @@ bool says_big_endian(const archive::Zip& zip, const ZipRoot& root, const Limits&
 // A plain torch.save zip inside another file.
 Result<OpenedSave> open_nested_zip(checkpoint::Contents& contents, const io::SourcePtr& source);
 
-// Adds what a pickle tells to the facts: protocol (of the first), Python 2, its globals.
-void add_pickle_facts(checkpoint::Contents& contents, const pickle::Pickle& read);
+// Gathers what the pickles of a file tell: protocol (of the first), Python 2, each class once.
+class PickleFacts {
+ public:
+  void add(checkpoint::Contents& contents, const pickle::Pickle& read);
+
+ private:
+  std::unordered_set<std::string> known_;
+  std::string name_;
+};
 
 }  // namespace wick::torch
