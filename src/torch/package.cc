@@ -75,12 +75,25 @@ class Reader {
     const std::size_t first = contents_.arena.object_count();
     WICK_TRY(auto read, read_zip_pickle(contents_, *zip_, entry));
     facts_.add(contents_, read);
-    storages.look_in({".data/"}, false);
+    storages.look_in({".data/"}, false, ".storage");
     walk_.enter(first, contents_.arena.object_count(), read.persistent_ids,
-                [&](Contents& contents, Value id) { return storages.storage_of(contents, id); });
+                [&](Contents& contents, Value id) { return storage_of(storages, contents, id); });
     const bool constants = record.ends_with("/constants.pkl");
     contents_.sections.push_back({std::string(record), read.root, constants ? Role::Constant : Role::Unknown});
     return {};
+  }
+
+  // ("reduce_package", [id,] function, arguments) stands for an object: one whose class is the function, and whose
+  // arguments are the id.
+  static std::uint32_t storage_of(ZipStorages& storages, Contents& contents, Value id) {
+    const Value pid = contents.arena.pid(id);
+    const auto fields = pid.is(pickle::Kind::Tuple) ? contents.arena.items(pid) : std::span<const Value>();
+    if (fields.size() < 3 || text_of(contents.arena, fields[0]) != "reduce_package")
+      return storages.storage_of(contents, id);
+    const Value function = fields[fields.size() - 2];
+    const Value arguments = contents.arena.tuple(std::span(&pid, 1));
+    contents.mean_same(id, contents.arena.object(pickle::Made::Reduce, function, arguments));
+    return checkpoint::kNone;
   }
 
   std::shared_ptr<const archive::Zip> zip_;

@@ -35,6 +35,8 @@ void tell_rest(checkpoint::Contents& contents, std::uint64_t at, const std::opti
 bool is_pickle(const checkpoint::Probe& probe) {
   const auto& head = probe.head;
   if (head.size() < 2) return false;
+  // joblib writes raw arrays between the opcodes: no pickle that could be read to its end (open/strangers.cc names it).
+  if (as_text(head).find("joblib.numpy_pickle") != std::string_view::npos) return false;
   const auto first = std::to_integer<std::uint8_t>(head[0]);
   if (first == 0x80) {
     const auto protocol = std::to_integer<std::uint8_t>(head[1]);

@@ -52,16 +52,19 @@ std::optional<std::uint32_t> ZipRoot::entry(const archive::Zip& zip, std::string
 ZipStorages::ZipStorages(const archive::Zip& zip, const ZipRoot& root, std::uint32_t opener, bool big_endian)
     : zip_(zip), root_(root), opener_(opener), big_endian_(big_endian), rows_(zip.size(), kNone) {}
 
-void ZipStorages::look_in(std::vector<std::string> folders, bool empty_is_usual) {
+void ZipStorages::look_in(std::vector<std::string> folders, bool empty_is_usual, std::string_view ending) {
+  ending_ = ending;
   folders_ = std::move(folders);
   for (std::string& folder : folders_) folder.insert(0, root_.prefix());
   empty_is_usual_ = empty_is_usual;
 }
 
 std::optional<std::uint32_t> ZipStorages::find_record(std::string_view key) {
+  const bool has_ending = key.ends_with(ending_);  // true for the usual empty one
   for (const std::string& folder : folders_) {
     name_.assign(folder);
     name_.append(key);
+    if (!has_ending) name_.append(ending_);
     if (const auto entry = zip_.find(name_)) return entry;
   }
   if (key.ends_with(".storage")) {

@@ -40,9 +40,9 @@ class ZipStorages {
   // `opener` = index of the archive's opener in Contents::openers.
   ZipStorages(const archive::Zip& zip, const ZipRoot& root, std::uint32_t opener, bool big_endian);
 
-  // Record folders to look for keys in, first match wins: "data/", "constants/", ".data/". `lenient`: a key whose
-  // record is empty is as torch writes it.
-  void look_in(std::vector<std::string> folders, bool empty_is_usual);
+  // Record folders to look for keys in, first match wins: "data/", "constants/", ".data/". `empty_is_usual`: a
+  // record without bytes is as torch writes it. `ending` of every record's name: ".storage" in packages.
+  void look_in(std::vector<std::string> folders, bool empty_is_usual, std::string_view ending = {});
   // The row of the storage a persistent id names; kNone when it names none. Rows with an error for what is missing.
   std::uint32_t storage_of(checkpoint::Contents& contents, pickle::Value persistent_id);
 
@@ -65,6 +65,7 @@ class ZipStorages {
   bool big_endian_;
   bool empty_is_usual_ = false;
   std::vector<std::string> folders_;  // with the root's prefix
+  std::string ending_;
   StorageIds ids_;
   std::vector<std::uint32_t> rows_;  // by entry
   std::unordered_map<std::string, std::uint32_t> without_record_;
