@@ -157,6 +157,7 @@ class Reader {
 
 // data.pkl alone says little: anybody may call a file so. Its neighbours say the rest.
 bool has_torch_neighbours(const archive::Zip& zip, const ZipRoot& root) {
+  if (zip.size() == 1) return true;  // nothing else that it could be
   for (const std::string_view record : {"version", ".data/version", "constants.pkl", "byteorder", "data/0"})
     if (root.entry(zip, record)) return true;
   return false;
