@@ -113,12 +113,21 @@ class Walk {
     const Meaning what = contents_.meaning(value);
     if (is_tensor(what.what)) {
       places.rows.push_back({what.index, path, section_, tensor_role(what, role, in_object)});
+      visit_attributes(what.index, path);
       return;
     }
     if (!may_lead_anywhere(value) || !seen_.insert(value).second) return;
     if (is_optimizer(contents_.arena, value)) role = Role::Optimizer;
     auto below = children(contents_, value);
     if (!below.empty()) stack_.push_back({std::move(below), 0, value, path, role});
+  }
+
+  // Attributes that a tensor object carried may hold tensors of their own (the parts of a wrapper subclass ...).
+  void visit_attributes(std::uint32_t tensor, std::uint32_t path) {
+    const TensorMore* more = contents_.find_more(tensor);
+    if (more == nullptr || more->state.missing() || !seen_.insert(more->state).second) return;
+    auto below = children(contents_, more->state);
+    if (!below.empty()) stack_.push_back({std::move(below), 0, more->state, path, Role::Attribute});
   }
 
   [[nodiscard]] Role tensor_role(const Meaning& what, Role role, bool in_object) const {

@@ -62,6 +62,8 @@ struct TensorMore {
   std::uint32_t zero_points = kNone;  // tensor row, per channel
   // sparse, nested, wrapper subclasses: name -> tensor row
   std::vector<std::pair<std::string, std::uint32_t>> parts;
+  // Python attributes the tensor object carried (a Dict, or Missing): the walk goes on through them below the tensor.
+  pickle::Value state;
   std::string subclass;          // "torch.distributed.tensor.DTensor", "torch.nn.parameter.Buffer" ...
   std::string numpy_type;        // numpy's spelling ("<M8[ns]") when dtype is NumpyOther
   std::uint32_t item_bytes = 0;  // itemsize of NumpyOther
