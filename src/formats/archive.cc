@@ -189,7 +189,8 @@ Result<void> ArchiveReader::read_zip() {
     const archive::ZipEntry entry = probe_.zip->entry(index);
     if (entry.is_folder) continue;
     if (entry.method != 0) ++facts.compressed;
-    (entry.crc != 0 || entry.size == 0 ? facts.crc_present : facts.crc_omitted) += entry.crc != 0 || entry.size != 0;
+    if (entry.crc != 0) ++facts.crc_present;
+    if (entry.crc == 0 && entry.size != 0) ++facts.crc_omitted;
     const auto source = peek(index);
     if (source)
       offer(*source, std::string(entry.name));
