@@ -14,6 +14,7 @@
 #include "checkpoint/places.h"
 #include "checkpoint/ranges.h"
 #include "formats/readers.h"
+#include "io/relative.h"
 #include "wire/json.h"
 
 namespace wick::formats {
@@ -63,15 +64,6 @@ std::vector<std::string> indexes_in(const std::string& folder) {
     return std::pair(rank_of(a), a) < std::pair(rank_of(b), b);
   });
   return names;
-}
-
-// A shard must lie in the folder or below it: an index is no way to other files.
-bool stays_inside(std::string_view file) {
-  const fs::path path{std::string(file)};
-  if (file.empty() || path.is_absolute() || file.find('\\') != std::string_view::npos ||
-      file.find('\0') != std::string_view::npos)
-    return false;
-  return std::none_of(path.begin(), path.end(), [](const fs::path& part) { return part == ".."; });
 }
 
 std::string join(const std::vector<std::string>& names) {
@@ -214,7 +206,8 @@ Shard& ShardsReader::shard(std::string_view file) {
 Result<std::uint32_t> ShardsReader::find_tensor(const std::string& name, const Json& file) {
   const auto shard_name = file.as_string();
   if (!shard_name) return Error(ErrorCode::Malformed, "the index names no file for it");
-  if (!stays_inside(*shard_name))
+  // An index is no way to other files of the machine.
+  if (!io::stays_inside(*shard_name))
     return fail(ErrorCode::Malformed, "the index names '{}', which is outside its folder", escape_for_display(*shard_name));
   return shard(*shard_name).tensor(name);
 }
