@@ -62,11 +62,12 @@ class GgufReader {
   Result<void> read_metadata(std::uint64_t count);
   Result<void> read_pair();
   Result<Shown> read_value(std::uint32_t type, std::string_view key);
+  // The text is made only when `show`: arrays have hundreds of thousands of elements and show a few.
   template <class T>
-  Result<Shown> integer(std::string_view key);
+  Result<Shown> integer(std::string_view key, bool show);
   template <class T>
-  Result<Shown> real(std::string_view key);
-  Result<Shown> scalar(GgufType type, std::string_view key);
+  Result<Shown> real(std::string_view key, bool show);
+  Result<Shown> scalar(GgufType type, std::string_view key, bool show);
   Result<Shown> read_array(std::string_view key);
   Result<void> note_alignment(std::uint32_t type, const Shown& shown);
   Result<void> read_tensors(std::uint64_t count);
@@ -151,42 +152,42 @@ Result<void> GgufReader::read_version() {
 }
 
 template <class T>
-Result<Shown> GgufReader::integer(std::string_view key) {
+Result<Shown> GgufReader::integer(std::string_view key, bool show) {
   WICK_TRY(const T value, number<T>(key));
   if constexpr (sizeof(T) == 8 && std::is_unsigned_v<T>) {
     std::array<std::byte, 9> bytes{};
     for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<std::byte>(value >> (8 * i) & 0xFFU);
-    return Shown{contents_.arena.big_integer(bytes), std::to_string(value)};
+    return Shown{contents_.arena.big_integer(bytes), show ? std::to_string(value) : std::string()};
   } else {
-    return Shown{contents_.arena.integer(value), std::to_string(value)};
+    return Shown{contents_.arena.integer(value), show ? std::to_string(value) : std::string()};
   }
 }
 
 template <class T>
-Result<Shown> GgufReader::real(std::string_view key) {
+Result<Shown> GgufReader::real(std::string_view key, bool show) {
   WICK_TRY(const T value, number<T>(key));
-  return Shown{contents_.arena.real(static_cast<double>(value)), fmt::format("{}", value)};
+  return Shown{contents_.arena.real(static_cast<double>(value)), show ? fmt::format("{}", value) : std::string()};
 }
 
-Result<Shown> GgufReader::scalar(GgufType type, std::string_view key) {
+Result<Shown> GgufReader::scalar(GgufType type, std::string_view key, bool show) {
   switch (type) {
-    case GgufType::U8: return integer<std::uint8_t>(key);
-    case GgufType::I8: return integer<std::int8_t>(key);
-    case GgufType::U16: return integer<std::uint16_t>(key);
-    case GgufType::I16: return integer<std::int16_t>(key);
-    case GgufType::U32: return integer<std::uint32_t>(key);
-    case GgufType::I32: return integer<std::int32_t>(key);
-    case GgufType::U64: return integer<std::uint64_t>(key);
-    case GgufType::I64: return integer<std::int64_t>(key);
-    case GgufType::F32: return real<float>(key);
-    case GgufType::F64: return real<double>(key);
+    case GgufType::U8: return integer<std::uint8_t>(key, show);
+    case GgufType::I8: return integer<std::int8_t>(key, show);
+    case GgufType::U16: return integer<std::uint16_t>(key, show);
+    case GgufType::I16: return integer<std::int16_t>(key, show);
+    case GgufType::U32: return integer<std::uint32_t>(key, show);
+    case GgufType::I32: return integer<std::int32_t>(key, show);
+    case GgufType::U64: return integer<std::uint64_t>(key, show);
+    case GgufType::I64: return integer<std::int64_t>(key, show);
+    case GgufType::F32: return real<float>(key, show);
+    case GgufType::F64: return real<double>(key, show);
     case GgufType::Bool: {
       WICK_TRY(const std::uint8_t value, number<std::uint8_t>(key));
-      return Shown{Arena::boolean(value != 0), value != 0 ? "true" : "false"};
+      return Shown{Arena::boolean(value != 0), !show ? "" : value != 0 ? "true" : "false"};
     }
     case GgufType::String: {
       WICK_TRY(const std::string_view value, text(key));
-      return Shown{contents_.arena.text(Kind::Str, value), std::string(value)};
+      return Shown{contents_.arena.text(Kind::Str, value), show ? std::string(value) : std::string()};
     }
     case GgufType::Array: break;
   }
@@ -242,9 +243,10 @@ Result<Shown> GgufReader::read_array(std::string_view key) {
     batch.clear();
     const std::uint64_t count = std::min<std::uint64_t>(open.back().left, 4096);
     for (std::uint64_t i = 0; i < count; ++i) {
-      WICK_TRY(Shown element, scalar(open.back().type, key));
+      const bool show = shown < kMostShown && open.size() == 1;
+      WICK_TRY(const Shown element, scalar(open.back().type, key, show));
       batch.push_back(element.value);
-      if (shown < kMostShown && open.size() == 1) {
+      if (show) {
         summary += shown == 0 ? ": " : ", ";
         summary += element.text.size() > 40 ? element.text.substr(0, 40) + "..." : element.text;
         ++shown;
@@ -263,7 +265,7 @@ Result<Shown> GgufReader::read_value(std::uint32_t type, std::string_view key) {
     return fail_at(ErrorCode::Malformed, cursor_.offset(), "value type {} of '{}' is none (0 to 12)", type,
                    escape_for_display(key));
   const auto kind = static_cast<GgufType>(type);
-  return kind == GgufType::Array ? read_array(key) : scalar(kind, key);
+  return kind == GgufType::Array ? read_array(key) : scalar(kind, key, true);
 }
 
 Result<void> GgufReader::note_alignment(std::uint32_t type, const Shown& shown) {
