@@ -30,7 +30,7 @@ Result<LoadedPtr> finish(Contents contents) {
 
 Result<Contents> read_folder(const std::string& path, const Context& context) {
   const FolderFacts facts = describe_folder(path);
-  if (facts.kind == FileKind::TorchDcp) return torch::read_dcp_folder(path, context);
+  if (facts.kind == FileKind::TorchDcp) return torch::read_dcp_folder(path, context, read_file);
   if (facts.kind == FileKind::HfShards) return formats::read_shards(path, context, read_file);
   if (facts.kind == FileKind::DeepSpeedZero)
     return fail(ErrorCode::Unsupported,

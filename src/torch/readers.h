@@ -47,8 +47,10 @@ bool is_pickle(const checkpoint::Probe& probe);
 Result<checkpoint::Contents> read_plain_pickle(const checkpoint::Probe& probe);
 
 // A torch.distributed.checkpoint folder as one checkpoint (.metadata with .distcp files, or safetensors-backed).
+// `open_file` reads one file of the folder that is no torch.save archive (safetensors).
+using OpenFile = Result<checkpoint::Contents> (*)(const std::string& path, const Context& context);
 bool is_dcp_folder(const std::string& folder);
-Result<checkpoint::Contents> read_dcp_folder(const std::string& folder, const Context& context);
+Result<checkpoint::Contents> read_dcp_folder(const std::string& folder, const Context& context, OpenFile open_file);
 
 // A whole torch.save stream or archive that lies inside another file (bytes of _load_from_bytes, records of .pt2 and
 // .distcp): its pickles and tensors are added to `contents`, its root is returned.
