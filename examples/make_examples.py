@@ -18,7 +18,7 @@ def training_checkpoint() -> dict:
     """Five real steps of AdamW on noise, saved as people do."""
     model = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3))
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-5, weight_decay=0.01)
-    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=100)
     for _ in range(5):
         loss = nn.functional.mse_loss(model(torch.randn(4, 6)), torch.randn(4, 3))
         optimizer.zero_grad()
