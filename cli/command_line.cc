@@ -162,7 +162,6 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
   const bool binary = unit.size() == 2 && unit.back() == 'i';
   const std::size_t power = unit.empty() ? 0 : std::string_view("kmgtp").find(unit.front()) + 1;
   if (!unit.empty() && (power == 0 || unit.size() != (binary ? 2U : 1U))) return std::nullopt;
-  if (power == std::string_view::npos + 1) return std::nullopt;
   for (std::size_t i = 0; i < power; ++i) number *= binary ? 1024.0 : 1000.0;
   if (!(number < 18446744073709551616.0)) return std::nullopt;
   // A plain integer keeps all its digits, which a double would not.

@@ -112,11 +112,9 @@ class Disassembly {
 
   void show(const pickle::Instruction& instruction, std::uint64_t offset) {
     if (session_.json_mode == JsonMode::None) {
-      session_.out.text(fmt::format("{:8}: {:<16}", offset, instruction.name));
-      if (instruction.has_argument) {
-        session_.out.text(" ");
-        session_.out.name(instruction.argument);
-      }
+      session_.out.text(instruction.has_argument ? fmt::format("{:8}: {:<16} ", offset, instruction.name)
+                                                 : fmt::format("{:8}: {}", offset, instruction.name));
+      if (instruction.has_argument) session_.out.name(instruction.argument);
       return session_.out.line();
     }
     session_.json.open_object();

@@ -286,7 +286,8 @@ class InfoPrinter {
     for (const check::Hint& hint : report_.hints) {
       if (!labelled_) out_.line();
       line(label("hints"), escape_for_display(hint.message), Style::Warn);
-      if (!hint.next.empty()) line("", "  " + escape_for_display(hint.next));
+      if (!hint.next.empty())  // never broken: it may be a command to copy
+        out_.line(std::string(kLabel + 2, ' ') + escape_for_display(hint.next));
     }
   }
 

@@ -4,6 +4,7 @@
 
 #include "base/format.h"
 #include "base/text.h"
+#include "brief_line.h"
 #include "object_tree.h"
 #include "python/repr.h"
 #include "row.h"
@@ -112,7 +113,7 @@ class TreePrinter {
     if (node.kind == NodeKind::Scalar) return scalar_text(contents_, node.value, style_.encoding, kLongestScalar);
     if (node.repeated) return class_text(contents_, node.value) + " (shown above)";
     if (node.kind == NodeKind::Module) {
-      if (auto line = torch::module_line(contents_, node.value)) return *line;
+      if (auto line = torch::module_line(contents_, node.value)) return brief_line(*line);
       return class_text(contents_, node.value);
     }
     if (is_inline(index)) return scalar_text(contents_, node.value, style_.encoding, kLongestScalar);

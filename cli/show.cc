@@ -123,7 +123,10 @@ class ShowCommand {
     }
     if (find_record(name, target)) return target;
     // Nothing: the tree's own error says how far the name led and what is there.
-    return open_detail::locate_in(contents(), name).error();
+    auto located = open_detail::locate_in(contents(), name);
+    if (!located && !base.empty()) located = open_detail::locate_in(contents(), base);
+    if (!located) return std::move(located).error();
+    return usage_error(fmt::format("{} is no tensor, so it has no slices", escape_for_display(base)));
   }
 
   bool find_by_name(std::string_view name, Target& target) {

@@ -168,7 +168,7 @@ class Ls(unittest.TestCase):
         self.assertEqual(errors, "wick: bad.pt: 1 of 2 tensors can not be read; each says why\n")
         rows = documents("ls", "--json", "bad.pt")[0]["tensors"]
         self.assertNotIn("error", rows[0])
-        self.assertIn(rows[1]["error"]["class"], ("notfound", "not_found", "truncated", "malformed"))
+        self.assertEqual(rows[1]["error"]["class"], "not-found")
 
     def test_rows_stream_with_schema_and_file(self):
         rows = documents("ls", "--json=rows", "flat.pt")
@@ -195,17 +195,17 @@ class Ls(unittest.TestCase):
 class Tree(unittest.TestCase):
     def test_prints_objects_with_bytes(self):
         self.assertEqual(out("tree", "training.pt"), (
-            "training.pt  dict of 7  1 tensor  40 B\n"
-            "├─ epoch             3\n"
-            "├─ state_dict        dict of 1        16 B\n"
-            "│  └─ fc.weight      float32 [2, 2]   16 B\n"
-            "├─ note              'red \\x1b[31m'\n"
-            "├─ big               1208925819614629174706176\n"
-            "├─ scores            [0.5, 0.25]\n"
-            "├─ nested            dict of 1\n"
-            "│  └─ a              dict of 1\n"
-            "│     └─ b           1\n"
-            "└─ mean              float64 [3]      24 B\n").replace("1 tensor", "2 tensors"))
+            "training.pt  dict of 7  2 tensors  40 B\n"
+            "├─ epoch         3\n"
+            "├─ state_dict    dict of 1                  16 B\n"
+            "│  └─ fc.weight  float32 [2, 2]             16 B\n"
+            "├─ note          'red \\x1b[31m'\n"
+            "├─ big           1208925819614629174706176\n"
+            "├─ scores        [0.5, 0.25]\n"
+            "├─ nested        dict of 1\n"
+            "│  └─ a          dict of 1\n"
+            "│     └─ b       1\n"
+            "└─ mean          float64 [3]                24 B\n"))
 
     def test_depth_ends_the_walk(self):
         shallow = lines("tree", "--depth", "1", "training.pt")
@@ -254,7 +254,7 @@ class Show(unittest.TestCase):
 
     def test_many_elements_are_cut_as_torch_cuts_them(self):
         self.assertEqual(lines("show", "long.pt", "row"), [
-            "int64 [2000]", "    0     1     2   ...  1997  1998  1999",
+            "int64 [2000]", "    0     1     2  ...  1997  1998  1999",
             "2,000 elements in all; show a slice, or --json gives every one"])
 
     def test_an_index_outside_is_an_error_with_numbers(self):
@@ -494,7 +494,7 @@ class Terminal(unittest.TestCase):
 
 class Pages(unittest.TestCase):
     def table(self):
-        text = (ROOT / "cli/options.def").read_text()
+        text = re.sub(r"(?m)^//.*$", "", (ROOT / "cli/options.def").read_text())
         commands = re.findall(r'WICK_COMMAND\(\w+, "(\w+)"', text)
         options = re.findall(r'WICK_OPTION\(\w+, "([\w-]+)", (?:\'(.)\'|0), "([^"]*)", "(\w+)"', text)
         self.assertGreater(len(options), 20)
@@ -544,7 +544,7 @@ class Pages(unittest.TestCase):
                                   capture_output=True, text=True, cwd=FOLDER)
             self.assertEqual(done.stderr, "")
             return done.stdout.split()
-        self.assertEqual(complete("wick", "tre"), ["tree"])
+        self.assertEqual(complete("wick", "sho"), ["show"])
         self.assertEqual(complete("wick", "ls", "--gr"), ["--group"])
         self.assertEqual(complete("wick", "ls", "--color", "a"), ["auto", "always"])
         self.assertEqual(complete("wick", "completion", "z"), ["zsh"])
