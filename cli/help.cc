@@ -159,9 +159,11 @@ std::string help_overview() {
 
 std::string help_page(const CommandRow& command) {
   const bool has_options = options_of(command).size() > 1;
-  std::string out =
-      fmt::format("wick {}: {}\n\nUsage: wick {}{}{}{}\n", command.word, command.line, command.word,
-                  has_options ? " [OPTIONS]" : "", command.arguments.empty() ? "" : " ", command.arguments);
+  std::string out;
+  for (const std::string& line : wrap(fmt::format("wick {}: {}", command.word, command.line), kColumns))
+    out += line + "\n";
+  out += fmt::format("\nUsage: wick {}{}{}{}\n", command.word, has_options ? " [OPTIONS]" : "",
+                     command.arguments.empty() ? "" : " ", command.arguments);
   std::size_t widest = 0;
   for (const Example& example : examples_of(command)) widest = std::max(widest, example.command.size());
   out += "\nExamples\n";

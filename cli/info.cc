@@ -237,7 +237,7 @@ class InfoPrinter {
     if (facts.persistent_ids > 0) {
       const std::uint64_t unused = facts.persistent_ids - std::min(facts.persistent_ids, facts.persistent_ids_used);
       line("",
-           fmt::format("{} persistent ids, {}", with_commas(facts.persistent_ids),
+           fmt::format("{}, {}", plural(facts.persistent_ids, "persistent id"),
                        unused == 0 ? std::string("each is a tensor's")
                                    : fmt::format("{} of them no tensor's", with_commas(unused))),
            unused == 0 ? Style::Plain : Style::Warn);

@@ -125,13 +125,14 @@ void Opener::tell_findings(const Document& document) {
 void Opener::enter(const Document& document, bool archives, bool many,
                    const std::function<void(const Document&, bool)>& take) {
   std::vector<Document> open{document};
+  many = many || document.loaded->contents.kind == FileKind::Archive;
   while (!open.empty() && session_.out.wanted()) {
     const Document next = std::move(open.back());
     open.pop_back();
     const checkpoint::Contents& contents = next.loaded->contents;
     const auto& members = contents.model_members;
     const bool is_archive = contents.kind == FileKind::Archive;
-    if (!is_archive || archives || members.empty()) take(next, many || is_archive);
+    if (!is_archive || archives || members.empty()) take(next, many);
     tell_findings(next);
     if (!is_archive) continue;
     for (std::size_t i = members.size(); i-- > 0;) {

@@ -2,6 +2,7 @@
 // wick show: one value. A name is looked for as a tensor, as a slice of one, as a way through the object tree, as a
 // record.
 #include <algorithm>
+#include <set>
 
 #include "base/cursor.h"
 #include "base/format.h"
@@ -63,9 +64,13 @@ class ShowCommand {
 
   void run(const Document& document, const std::vector<std::string>& asked) {
     document_ = &document;
-    if (!names_.empty()) return show_picked();
     std::vector<std::string> names = asked;
     if (!document.rest.empty()) names.insert(names.begin(), document.rest);
+    if (contents().kind == FileKind::Archive && !contents().model_members.empty()) return show_records(names);
+    if (!names_.empty()) return show_picked();
+    const bool asked_for_some = !names.empty();
+    std::erase_if(names, [this](const std::string& name) { return shown_records_.contains(name); });
+    if (asked_for_some && names.empty()) return;
     if (session_.has(Opt::Disasm)) return run_disasm(session_, document, names);
     if (names.empty()) names.emplace_back(session_.arguments.value(Opt::Root));
     for (const std::string& name : names) show(name);
@@ -86,6 +91,20 @@ class ShowCommand {
     else
       shown = show_object(target->value, name, place);
     if (!shown) session_.fail(shown.error(), place);
+  }
+
+  // Of an archive of models its own records; other names are looked for in its models, which come after it.
+  void show_records(const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      Target target;
+      if (!find_record(name, target)) continue;
+      shown_records_.insert(name);
+      if (session_.has(Opt::Disasm)) {
+        run_disasm(session_, *document_, {name});
+      } else if (auto shown = show_record(target.record); !shown) {
+        session_.fail(shown.error(), fmt::format("{}::{}", document_->name, name));
+      }
+    }
   }
 
   // -t and -e: every tensor they pick, each under its name.
@@ -264,6 +283,7 @@ class ShowCommand {
   TreeStyle style_;
   const NameFilter& names_;
   const Document* document_ = nullptr;
+  std::set<std::string> shown_records_;
 };
 
 }  // namespace
@@ -278,7 +298,7 @@ void run_show(Session& session) {
   if (!inputs) return session.fail(inputs.error(), {});
   const std::vector<std::string> names(words.begin() + 1, words.end());
   ShowCommand command(session, *style, *filter);
-  Opener(session, *std::move(inputs)).run(false, [&](const Document& document, bool) { command.run(document, names); });
+  Opener(session, *std::move(inputs)).run(true, [&](const Document& document, bool) { command.run(document, names); });
 }
 
 }  // namespace wick::cli

@@ -23,11 +23,10 @@ bool ends_field(char c) {
 }  // namespace
 
 Result<std::size_t> find_field(std::string_view name, std::span<const FieldName> fields) {
-  std::vector<std::string_view> known;
-  for (std::size_t i = 0; i < fields.size(); ++i) {
+  for (std::size_t i = 0; i < fields.size(); ++i)
     if (fields[i].name == name) return i;
-    known.push_back(fields[i].name);
-  }
+  std::vector<std::string_view> known;
+  for (const FieldName& field : fields) known.push_back(field.name);
   std::string list;
   for (const std::string_view field : known) list += fmt::format("{}{}", list.empty() ? "" : " ", field);
   return usage_error(fmt::format("there is no field {}{}", escape_for_display(name), did_you_mean(name, known)),
