@@ -68,7 +68,7 @@ std::string cli11_name(const OptionRow& row) {
 Error explain(const CLI::ParseError& problem, const CommandRow& command) {
   const std::string what = problem.what();
   for (const OptionRow* row : options_of(command)) {
-    if (what.find(fmt::format("--{}", row->name)) == std::string::npos) continue;
+    if (!what.starts_with(fmt::format("--{}", row->name)) && !what.starts_with(row->name)) continue;
     if (row->takes_value())
       return usage_error(fmt::format("--{} needs a value: {}", row->name, row->argument),
                          fmt::format("wick help {}", command.word));
@@ -154,6 +154,10 @@ Result<Arguments> parse_command_line(std::span<const std::string> words) {
 }
 
 std::optional<std::uint64_t> parse_size(std::string_view text) {
+  // A plain integer keeps all its digits, which a double would not.
+  std::uint64_t exact = 0;
+  const auto [last, plain] = std::from_chars(text.data(), text.data() + text.size(), exact);
+  if (plain == std::errc() && last == text.data() + text.size()) return exact;
   double number = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
   if (code != std::errc() || number < 0) return std::nullopt;
@@ -164,10 +168,6 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
   if (!unit.empty() && (power == 0 || unit.size() != (binary ? 2U : 1U))) return std::nullopt;
   for (std::size_t i = 0; i < power; ++i) number *= binary ? 1024.0 : 1000.0;
   if (!(number < 18446744073709551616.0)) return std::nullopt;
-  // A plain integer keeps all its digits, which a double would not.
-  std::uint64_t exact = 0;
-  const auto [last, plain] = std::from_chars(text.data(), text.data() + text.size(), exact);
-  if (plain == std::errc() && last == text.data() + text.size()) return exact;
   return static_cast<std::uint64_t>(number);
 }
 

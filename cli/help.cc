@@ -21,9 +21,8 @@ constexpr std::string_view kExitCodes[] = {
 };
 
 constexpr std::string_view kInputs[] = {
-    "INPUT is a file, a folder (one that is a checkpoint as one file, any other is",
-    "walked), FILE::member, - (bytes on stdin), @list or @- (paths, one a line).",
-    "-- ends the options.",
+    "INPUT is a file, a folder (walked, unless it is one checkpoint), FILE::member,",
+    "- (bytes on stdin), @list or @- (paths, one a line). -- ends the options.",
 };
 
 struct Example {
@@ -142,8 +141,8 @@ std::string man_command(const CommandRow& command) {
 
 std::string help_overview() {
   std::string out =
-      "wick reads PyTorch files (.pt .pth .bin .pkl .ckpt .ptl .pt2) and shows what is in\n"
-      "them; nothing that is inside is ever executed.\n\n"
+      "wick reads PyTorch files (.pt .pth .bin .pkl .ckpt .ptl .pt2) and shows what is\n"
+      "in them; nothing that is inside is ever executed.\n\n"
       "Usage: wick COMMAND ...        `wick FILE` is `wick info FILE`\n";
   std::string_view group;
   for (const CommandRow& command : all_commands()) {
@@ -165,10 +164,14 @@ std::string help_page(const CommandRow& command) {
   out += fmt::format("\nUsage: wick {}{}{}{}\n", command.word, has_options ? " [OPTIONS]" : "",
                      command.arguments.empty() ? "" : " ", command.arguments);
   std::size_t widest = 0;
-  for (const Example& example : examples_of(command)) widest = std::max(widest, example.command.size());
+  std::size_t longest = 0;
+  for (const Example& example : examples_of(command)) {
+    widest = std::max(widest, example.command.size());
+    longest = std::max(longest, example.what.size());
+  }
   out += "\nExamples\n";
   for (const Example& example : examples_of(command)) {
-    if (2 + widest + 3 + 36 <= kColumns)
+    if (2 + widest + 3 + longest <= kColumns)
       out += fmt::format("  {:<{}}   {}\n", example.command, widest, example.what);
     else
       out += fmt::format("  {}\n      {}\n", example.command, example.what);

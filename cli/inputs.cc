@@ -146,6 +146,18 @@ void Opener::enter(const Document& document, bool archives, bool many,
   }
 }
 
+// FILE::record, where the record is no model: why, is the answer. Only show has a use for the bytes of a record.
+bool Opener::is_unreadable_member(const Input& input, const Document& document) {
+  const auto& members = document.loaded->contents.members;
+  const bool shows_record = session_.arguments.verb == Verb::Show && session_.arguments.words.size() == 1;
+  if (document.rest.empty() || shows_record || !members || !members->has(document.rest)) return false;
+  const auto member = open_detail::load_member(*document.loaded, document.rest, Context{session_.limits, 0});
+  if (member) return false;
+  ++failed_;
+  session_.fail(member.error(), input.name);
+  return true;
+}
+
 void Opener::open_one(const Input& input, bool archives, const std::function<void(const Document&, bool)>& take) {
   Document document{input.name, nullptr, {}};
   auto loaded = input.name == "-" ? load_stdin(session_.limits)
@@ -164,6 +176,7 @@ void Opener::open_one(const Input& input, bool archives, const std::function<voi
   if (!document.rest.empty() && document.name.ends_with("::" + document.rest))
     document.name.resize(document.name.size() - document.rest.size() - 2);
   document.loaded = *std::move(loaded);
+  if (is_unreadable_member(input, document)) return;
   ++opened_;
   enter(document, archives, inputs_.size() > 1, take);
 }

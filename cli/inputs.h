@@ -39,6 +39,7 @@ class Opener {
   void open_one(const Input& input, bool archives, const std::function<void(const Document&, bool)>& take);
   void enter(const Document& document, bool archives, bool many,
              const std::function<void(const Document&, bool)>& take);
+  [[nodiscard]] bool is_unreadable_member(const Input& input, const Document& document);
   [[nodiscard]] bool is_passed_over(const Input& input, const Error& error) const;
   void tell_findings(const Document& document);
 

@@ -15,7 +15,10 @@ std::string place_of(const Error& error, std::string_view input) {
   std::string place = escape_for_display(input);
   std::size_t depth = place.empty() ? 0 : 1;
   bool first = true;
+  std::string_view before;  // readers of one record may each have named it
   for (const std::string& step : error.where()) {
+    if (step == before) continue;
+    before = step;
     if (first && step == input) {
       first = false;
       continue;

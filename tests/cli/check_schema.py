@@ -34,7 +34,7 @@ COMMANDS = (["info", "--json"], ["ls", "--json", "--digest", "--offsets", "--arr
             ["ls", "--json", "--group"], ["ls", "--json=rows", "--group"], ["ls", "--json", "--members"],
             ["ls", "--json=rows", "--members"], ["tree", "--json"], ["tree", "--json", "--repr"], ["show", "--json"],
             ["show", "--json", "--disasm"], ["show", "--json", "-t", "*"])
-MOST_BYTES = 4 << 20  # of a corpus file, and of the output that is looked at
+MOST_BYTES = 256 << 10  # of a corpus file, and of the output that is looked at
 SCHEMAS = {f"wick.{p.stem}/1": jsonschema.Draft202012Validator(json.loads(p.read_text()))
            for p in (ROOT / "docs/schema").glob("*.json")}
 
@@ -42,13 +42,13 @@ SCHEMAS = {f"wick.{p.stem}/1": jsonschema.Draft202012Validator(json.loads(p.read
 def real_files():
     ours = sorted(p for folder in (ROOT / "examples", ROOT / "tests/fixtures") for p in folder.rglob("*")
                   if p.is_file() and p.suffix in (".pt", ".pth", ".safetensors", ".ptl", ".npz", ".gguf", ".pkl"))
-    yield from ours[:: max(1, len(ours) // 60)]
+    yield from ours[:: max(1, len(ours) // 25)]
     corpus = Path(os.environ.get("WICK_SHARED", ROOT.parent / "shared")) / "corpus"
     files = sorted(p for p in corpus.rglob("*") if p.is_file() and p.stat().st_size < MOST_BYTES and p.parent != corpus)
     files = [p for p in files if "malicious" not in p.parts]
     if not files and os.environ.get("WICK_REQUIRE_ORACLE") == "1":
         sys.exit("no corpus there")
-    yield from files[:: max(1, len(files) // 40)]
+    yield from files[:: max(1, len(files) // 25)]
 
 
 def problems_of(text):

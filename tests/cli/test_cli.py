@@ -452,8 +452,11 @@ class Errors(unittest.TestCase):
         self.assertEqual(run("tree", "deep.pkl")[0], 0)
         code, _, errors = run("tree", "--max-depth", "10", "deep.pkl")
         self.assertEqual((code, "--max-depth" in errors), (2, True))
-        for option in ("--max-memory=16", "--max-memo=0", "--max-opcodes=3", "--max-members=2"):
-            code, _, errors = run("ls", option, "model.pt")
+        (FOLDER / "busy.pkl").write_bytes(b"\x80\x02" + b"N0" * 500_000 + b"N.")
+        self.assertEqual(run("info", "busy.pkl")[0], 0)
+        for option, name in (("--max-memory=16", "model.pt"), ("--max-memo=0", "model.pt"), ("--max-opcodes=3", "busy.pkl"),
+                             ("--max-members=2", "model.pt")):
+            code, _, errors = run("ls", option, name)
             self.assertEqual((code, option.split("=")[0] in errors), (2, True), (option, errors))
         code, _, errors = run("ls", "--max-nesting=0", "bundle.zip::weights/policy.pth")
         self.assertEqual((code, "--max-nesting" in errors), (2, True))
