@@ -103,6 +103,9 @@ Result<tensor::StoragePtr> open_storage(const Contents& contents, std::uint32_t 
   if (const Error* error = contents.error_of(row)) return *error;
   if (row.storage == kNone) return Error(ErrorCode::Unsupported, "it has no storage of its own");
   const StorageRow& storage = contents.storages[row.storage];
+  if (storage.bytes == 0 && storage.declared != 0)  // traced_inputs.pkl of TorchScript
+    return fail(ErrorCode::Unsupported, "its record is empty, as torch writes it here: the {} bytes were never saved",
+                storage.declared);
   if (storage.opener == kNone) return Error(ErrorCode::NotFound, "its storage has no bytes in the file");
   WICK_TRY(auto opened, contents.openers[storage.opener]->open(storage.entry));
   if (!storage.swapped) return opened;

@@ -116,7 +116,8 @@ TEST(Dcp, says_when_a_chunk_is_not_what_the_metadata_says) {
   const auto bytes = test::fixture_bytes("dcp_many/__0_9.distcp");
   for (const auto& file : files)
     std::ofstream(file, std::ios::binary)
-        .write(static_cast<const char*>(static_cast<const void*>(bytes.data())), static_cast<std::streamsize>(bytes.size()));
+        .write(static_cast<const char*>(static_cast<const void*>(bytes.data())),
+               static_cast<std::streamsize>(bytes.size()));
   const auto damaged = read_dcp_folder(copy.path().string(), Context{}, open_nothing);
   ASSERT_TRUE(damaged);
   std::size_t wrong = 0;

@@ -62,7 +62,7 @@ Handler Walk::handler_of(Value callable) {
 
 void Walk::enter(std::size_t first, std::size_t end, const std::vector<Value>& persistent_ids,
                  const StorageOfId& storage_of_id) {
-  ids_.reserve(ids_.size() + persistent_ids.size());
+  const std::size_t before = ids_.size();
   for (const Value id : persistent_ids) {
     const std::uint32_t storage = storage_of_id(contents_, id);
     const Meaning::What what = contents_.meaning(id).what;
@@ -72,7 +72,9 @@ void Walk::enter(std::size_t first, std::size_t end, const std::vector<Value>& p
     ids_.push_back({id, storage, false});
   }
   const auto by_index = [](const Id& a, const Id& b) { return a.id.index() < b.id.index(); };
-  if (!std::is_sorted(ids_.begin(), ids_.end(), by_index)) std::stable_sort(ids_.begin(), ids_.end(), by_index);
+  // A pickle may hold a million saves of one storage each: only what is new is looked at.
+  const auto first_new = ids_.begin() + static_cast<std::ptrdiff_t>(before == 0 ? 0 : before - 1);
+  if (!std::is_sorted(first_new, ids_.end(), by_index)) std::stable_sort(ids_.begin(), ids_.end(), by_index);
   frames_.push_back({first, end, {}});
 }
 

@@ -37,6 +37,7 @@ bool is_true(Value value) { return value.is(Kind::Bool) && Arena::as_bool(value)
 // One key under two storage classes: torch silently reads the second tensor with the first one's type.
 std::optional<Error> conflict_of(const checkpoint::Contents& contents, const Walk::Found& found, bool own_dtype) {
   const checkpoint::StorageRow& storage = contents.storages[found.storage];
+  if (storage.error != kNone) return std::nullopt;  // it says more
   if (own_dtype || found.untyped || storage.dtype == found.dtype) return std::nullopt;
   const auto key = text_of(contents.arena, storage.key);
   return fail(ErrorCode::Mismatch, "storage '{}' is named as {} here and as {} before: one key with two dtypes",

@@ -143,7 +143,7 @@ bool legacy_sparse_tensor(Walk& walk, Value object, Arguments args) {
 bool rebuild_nested_tensor(Walk& walk, Value object, Arguments args) {
   if (args.size() < 4) return false;
   checkpoint::Contents& contents = walk.contents();
-  constexpr std::string_view kNames[] = {"buffer", "sizes", "strides", "storage_offsets"};
+  constexpr std::string_view kNames[] = {"buffer", "sizes", "strides", "offsets"};
   TensorRow row;
   row.layout = Layout::Nested;
   const std::uint32_t buffer = walk.tensor_of(args[0]);

@@ -189,6 +189,10 @@ bool uninitialized(Walk& walk, Value object, Arguments args) {
   row.is_parameter = name == "UninitializedParameter";
   row.is_buffer = !row.is_parameter;
   set_grad(row, walk.at(args, 0));
+  const std::int64_t none = 0;  // what torch holds behind it is torch.empty(0)
+  const std::int64_t one = 1;
+  row.sizes = walk.contents().dims.put(std::span(&none, 1));
+  row.strides = walk.contents().dims.put(std::span(&one, 1));
   const std::uint32_t tensor = walk.mean_tensor(object, row);
   TensorMore& more = walk.contents().more_of(tensor);
   more.subclass = class_text(walk, callable);
