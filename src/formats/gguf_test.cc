@@ -161,8 +161,9 @@ TEST(Gguf, compares_counts_with_the_bytes_left_before_it_makes_anything) {
     ASSERT_FALSE(contents);
     EXPECT_TRUE(contents.error().code() == ErrorCode::Truncated || contents.error().code() == ErrorCode::Malformed);
   }
-  const auto array = read(
-      Bytes().header(0, 1).text("k").number<std::uint32_t>(9).number<std::uint32_t>(0).number<std::uint64_t>(1ULL << 50));
+  const auto array =
+      read(Bytes().header(0, 1).text("k").number<std::uint32_t>(9).number<std::uint32_t>(0).number<std::uint64_t>(
+          1ULL << 50));
   ASSERT_FALSE(array);
   EXPECT_EQ(array.error().code(), ErrorCode::Truncated);
 }
@@ -174,7 +175,8 @@ TEST(Gguf, refuses_arrays_nested_without_end_and_versions_it_does_not_know) {
   const auto deep = read(nested);
   ASSERT_FALSE(deep);
   EXPECT_EQ(deep.error().code(), ErrorCode::Limit);
-  const auto future = read(Bytes().raw("GGUF").number<std::uint32_t>(4).number<std::uint64_t>(0).number<std::uint64_t>(0));
+  const auto future =
+      read(Bytes().raw("GGUF").number<std::uint32_t>(4).number<std::uint64_t>(0).number<std::uint64_t>(0));
   ASSERT_FALSE(future);
   EXPECT_EQ(future.error().code(), ErrorCode::Unsupported);
 }
@@ -182,8 +184,8 @@ TEST(Gguf, refuses_arrays_nested_without_end_and_versions_it_does_not_know) {
 TEST(Gguf, reads_a_header_longer_than_its_first_window) {
   Bytes bytes;
   bytes.header(1, 2).text("big").number<std::uint32_t>(8).text(std::string(3'000'000, 'x'));
-  bytes.text("list").number<std::uint32_t>(9).number<std::uint32_t>(0).number<std::uint64_t>(2'000'000);
-  bytes.raw(std::string(2'000'000, 'y'));
+  bytes.text("list").number<std::uint32_t>(9).number<std::uint32_t>(0).number<std::uint64_t>(100'000);
+  bytes.raw(std::string(100'000, 'y'));
   bytes.tensor("t", {2}, 0, 0).data(8);
   const auto contents = read(bytes);
   ASSERT_TRUE(contents) << contents.error().to_string();
@@ -191,9 +193,9 @@ TEST(Gguf, reads_a_header_longer_than_its_first_window) {
 }
 
 TEST(Gguf, survives_every_prefix_and_every_flipped_bit) {
-  test::survive_damage(test::fixture_bytes("v3.gguf"), 700, is_gguf, read_gguf, 7);
+  test::survive_damage(test::fixture_bytes("v3.gguf"), 700, is_gguf, read_gguf, 37);
   test::survive_damage(test::fixture_bytes("v1.gguf"), 120, is_gguf, read_gguf);
-  test::survive_damage(test::fixture_bytes("aligned.gguf"), 320, is_gguf, read_gguf);
+  test::survive_damage(test::fixture_bytes("aligned.gguf"), 320, is_gguf, read_gguf, 3);
 }
 
 }  // namespace

@@ -105,8 +105,8 @@ TEST(PythonLiteral, parses_what_repr_writes) {
 }
 
 TEST(PythonLiteral, refuses_what_is_none) {
-  for (const char* text : {"", "1 2", "[1 2]", "{1}", "{1: 2", "{1: }", "{: 1}", "(,)", "[1,,2]", "]", "[)", "'a", "'\\q'",
-                           "f()", "99999999999999999999", "{1: 2: 3}", "a", "--1"})
+  for (const char* text : {"", "1 2", "[1 2]", "{1}", "{1: 2", "{1: }", "{: 1}", "(,)", "[1,,2]", "]", "[)", "'a",
+                           "'\\q'", "f()", "99999999999999999999", "{1: 2: 3}", "a", "--1"})
     EXPECT_FALSE(parse_literal(text)) << text;
   EXPECT_EQ(parse_literal(std::string(100'000, '[')).error().code(), ErrorCode::Limit);
 }
@@ -126,7 +126,7 @@ TEST(NumpyType, measures_structures) {
 TEST(Numpy, survives_every_prefix_and_every_flipped_bit) {
   test::survive_damage(test::fixture_bytes("npy_struct.npy"), 128, is_npy, read_npy);
   test::survive_damage(test::fixture_bytes("npy_objects.npy"), 311, is_npy, read_npy);
-  test::survive_damage(test::fixture_bytes("objects.npz"), 1117, is_npz, read_npz, 3);
+  test::survive_damage(test::fixture_bytes("objects.npz"), 1117, is_npz, read_npz, 11);
 }
 
 }  // namespace
