@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pickle/arena.h"
 
+#include <algorithm>
 #include <bit>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -47,6 +49,8 @@ struct Arena::State {
   std::vector<GlobalRow> globals;
   std::unordered_map<std::string, std::uint64_t> global_index;
   Value empty_tuple;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> global_of;  // by module and name as Values
+  std::uint64_t copied = 0;                                                    // see may_copy
   std::uint64_t grown = 0;  // bytes of vectors and rows outside the two heaps
 
   Object& row(Value object) {
@@ -158,12 +162,18 @@ std::string global_key(std::string_view module, std::string_view name) {
 }  // namespace
 
 Value Arena::global(Value module, Value name) {
+  // Five bytes of STACK_GLOBAL can name texts of many megabytes: those are looked at once.
+  const std::pair<std::uint64_t, std::uint64_t> values{module.bits(), name.bits()};
+  const auto known = state_->global_of.find(values);
+  if (known != state_->global_of.end()) return {Kind::Global, known->second};
   const auto [place, added] =
       state_->global_index.try_emplace(global_key(as_text(module), as_text(name)), state_->globals.size());
   if (added) {
     state_->globals.push_back({module, name});
     state_->grown += place->first.capacity() + sizeof(GlobalRow) + 64;
   }
+  state_->global_of.emplace(values, place->second);
+  state_->grown += 64;  // about what a node of the map takes
   return {Kind::Global, place->second};
 }
 
@@ -270,6 +280,15 @@ std::size_t Arena::drop_duplicate_keys() {
   for (auto& pairs : state_->dicts) dropped += keys.drop_duplicates(pairs);
   for (auto& extra : state_->extras) dropped += keys.drop_duplicates(extra.pairs);
   return dropped;
+}
+
+bool Arena::may_copy(std::uint64_t bytes) {
+  constexpr std::uint64_t kAlways = std::uint64_t{16} << 20;
+  constexpr std::uint64_t kTimes = 4;
+  const std::uint64_t made = bytes_held() - std::min(bytes_held(), state_->copied);
+  if (bytes > kAlways + kTimes * made || state_->copied > kAlways + kTimes * made - bytes) return false;
+  state_->copied += bytes;
+  return true;
 }
 
 std::uint64_t Arena::bytes_held() const {

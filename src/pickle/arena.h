@@ -109,6 +109,10 @@ class Arena {
   // Keeps alive what as_text() shows, whatever becomes of the Arena: for storages whose bytes lie in a pickle.
   [[nodiscard]] std::shared_ptr<const void> owner() const { return state_; }
 
+  // Whether `bytes` more may be copied to give meanings: a few bytes of a pickle can name a shared list a thousand
+  // times, so copies together stay below a few times what the pickles themselves made. What may is counted.
+  [[nodiscard]] bool may_copy(std::uint64_t bytes);
+
   // Bytes the arena holds, for limits.
   [[nodiscard]] std::uint64_t bytes_held() const;
 

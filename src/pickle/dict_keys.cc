@@ -25,6 +25,14 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   return sum ^ sum >> 29;
 }
 
+// Long texts count by their ends: a few bytes of a pickle can name one as a key a thousand times.
+std::uint64_t hash_text(std::string_view text) {
+  constexpr std::size_t kEnd = 128;
+  if (text.size() <= 2 * kEnd) return std::hash<std::string_view>{}(text);
+  const std::hash<std::string_view> hash;
+  return mix(hash(text.substr(0, kEnd)) + text.size(), hash(text.substr(text.size() - kEnd)));
+}
+
 bool is_text(Kind kind) { return kind == Kind::Str || kind == Kind::Py2Str; }
 
 // The number as int64 when it is one, whatever its type.
@@ -53,16 +61,24 @@ bool is_number(Kind kind) {
 
 }  // namespace
 
-bool DictKeys::equal_leaves(Value a, Value b) const {
+bool DictKeys::equal_texts(Value a, Value b) {
+  const std::string_view left = arena_.as_text(a);
+  const std::string_view right = arena_.as_text(b);
+  if (left.size() != right.size()) return false;
+  steps_left_ -= static_cast<std::int64_t>(left.size() / kBytesOfStep);
+  return left == right;
+}
+
+bool DictKeys::equal_leaves(Value a, Value b) {
   if (a == b) return true;
-  if (is_text(a.kind()) && is_text(b.kind())) return arena_.as_text(a) == arena_.as_text(b);
-  if (a.is(Kind::Bytes) && b.is(Kind::Bytes)) return arena_.as_text(a) == arena_.as_text(b);
+  if (is_text(a.kind()) && is_text(b.kind())) return equal_texts(a, b);
+  if (a.is(Kind::Bytes) && b.is(Kind::Bytes)) return equal_texts(a, b);
   if (!is_number(a.kind()) || !is_number(b.kind())) return false;
   const auto left = as_int64(arena_, a);
   const auto right = as_int64(arena_, b);
   if (left || right) return left == right;
   if (a.is(Kind::Float) && b.is(Kind::Float)) return arena_.as_real(a) == arena_.as_real(b);
-  return a.is(Kind::BigInt) && b.is(Kind::BigInt) && arena_.as_text(a) == arena_.as_text(b);
+  return a.is(Kind::BigInt) && b.is(Kind::BigInt) && equal_texts(a, b);
 }
 
 bool DictKeys::equal(Value a, Value b) {
@@ -89,9 +105,9 @@ bool DictKeys::equal(Value a, Value b) {
 }
 
 std::uint64_t DictKeys::hash_leaf(Value key) const {
-  if (is_text(key.kind()) || key.is(Kind::Bytes)) return std::hash<std::string_view>{}(arena_.as_text(key));
+  if (is_text(key.kind()) || key.is(Kind::Bytes)) return hash_text(arena_.as_text(key));
   if (const auto number = as_int64(arena_, key)) return mix(static_cast<std::uint64_t>(*number), 1);
-  if (key.is(Kind::BigInt)) return std::hash<std::string_view>{}(arena_.as_text(key));
+  if (key.is(Kind::BigInt)) return hash_text(arena_.as_text(key));
   if (key.is(Kind::Float)) return mix(std::bit_cast<std::uint64_t>(arena_.as_real(key)), 2);
   return mix(key.bits(), 3);
 }

@@ -27,13 +27,15 @@ class DictKeys {
   [[nodiscard]] bool has_duplicates(const std::vector<Value>& pairs);
   // Where `key` is or belongs in table_; none when the steps are used up.
   [[nodiscard]] std::size_t slot_of(const std::vector<Value>& pairs, Value key);
-  [[nodiscard]] bool equal_leaves(Value a, Value b) const;
+  [[nodiscard]] bool equal_leaves(Value a, Value b);
+  [[nodiscard]] bool equal_texts(Value a, Value b);
   [[nodiscard]] std::uint64_t hash_leaf(Value key) const;
 
   // Keys can be made whose hashes collide, and nested tuples that share their parts take for ever to compare. When the
   // steps are used up, what is not identical counts as unequal and its dict keeps both. Each pair adds to them.
   static constexpr std::int64_t kSteps = 20'000'000;
   static constexpr std::int64_t kStepsForPair = 32;
+  static constexpr std::size_t kBytesOfStep = 256;  // of a text that is compared
 
   const Arena& arena_;
   std::int64_t steps_left_ = kSteps;

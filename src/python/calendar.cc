@@ -47,9 +47,9 @@ bool show(Contents& contents, Value object, std::string_view name, const Fields&
 std::optional<std::string> packed(const Contents& contents, Arguments args, std::size_t size) {
   if (args.empty() || args.size() > 2) return std::nullopt;
   std::optional<std::string> bytes;
-  if (const auto found = bytes_of(contents, args[0]))
+  if (const auto found = bytes_of(contents, args[0]); found && found->size() == size)
     bytes = std::string(*found);
-  else if (contents.resolve(args[0]).is(Kind::Str))
+  else if (contents.resolve(args[0]).is(Kind::Str) && text_of(contents, args[0])->size() <= 2 * size)
     bytes = latin1_of(*text_of(contents, args[0]));
   return bytes && bytes->size() == size ? bytes : std::nullopt;
 }
@@ -114,7 +114,7 @@ bool time_zone(Contents& contents, Value object, Arguments args) {
   std::string text = "datetime.timezone(" + offset;
   if (args.size() == 2) {
     const auto name = text_of(contents, args[1]);
-    if (!name) return false;
+    if (!name || name->size() > 200) return false;
     text += ", " + python_quote(*name);
   }
   const bool utc = args.size() == 1 && offset == "datetime.timedelta(0)";

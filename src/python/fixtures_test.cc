@@ -3,6 +3,7 @@
 // and all single-bit flips of them: whatever they do, they do it quickly and inside their bytes.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -22,6 +23,7 @@ namespace {
 using checkpoint::Contents;
 using checkpoint::Meaning;
 using nlohmann::json;
+using namespace std::string_literals;
 
 const json& fixtures() {
   static const json all = [] {
@@ -138,6 +140,38 @@ void use(const std::string& bytes) {
     if (read.contents.tensor_bytes(read.contents.tensors[i]) <= limits.max_memory)
       checkpoint::read_elements(read.contents, i);
   pickle::disassemble(as_bytes_of(bytes), 0, limits, [](const pickle::Instruction&) { return true; });
+}
+
+std::string repeated(const std::string& text, int times) {
+  std::string out;
+  for (int i = 0; i < times; ++i) out += text;
+  return out;
+}
+
+// A megabyte that is named a hundred thousand times: as a module, as a key, as the items of sets, as bytes, as a dtype.
+TEST(PickleBombs, naming_something_large_again_and_again_costs_nothing) {
+  const std::string big = "X\0\0\x10\0"s + std::string(1 << 20, 'x');
+  const std::string list = "](" + repeated("N", 1 << 20) + "e";
+  const std::string put0 = "q\0"s;
+  const std::string put1 = "q\1"s;
+  const std::string apply = repeated("h\0h\1R"s, 100'000) + "t.";
+  const std::string bombs[] = {
+      "(" + big + put0 + repeated("h\0h\0\x93"s, 100'000) + "t.",
+      "}(" + big + put0 + "N" + repeated("h\0N"s, 100'000) + "u.",
+      "}(" + big + put0 + "N" + big + put1 + "N" + repeated("h\1N"s, 100'000) + "u.",
+      "(c__builtin__\nset\n" + put0 + list + "\x85" + put1 + apply,
+      "(ccollections\ndeque\n" + put0 + list + "\x85" + put1 + apply,
+      "(c_codecs\nencode\n" + put0 + big + "X\6\0\0\0latin1\x86"s + put1 + apply,
+      "(cdecimal\nDecimal\n" + put0 + big + "\x85" + put1 + apply,
+  };
+  for (const std::string& bomb : bombs) {
+    const auto begin = std::chrono::steady_clock::now();
+    const Read read(bomb);
+    EXPECT_TRUE(read.pickle) << read.pickle.error().to_string();
+    EXPECT_LT(read.contents.arena.bytes_held(), 400U << 20);
+    const auto spent = std::chrono::steady_clock::now() - begin;
+    EXPECT_LT(spent, std::chrono::seconds(10));  // without the guards: hours, or all memory
+  }
 }
 
 TEST(PickleFixtures, every_prefix_is_refused) {

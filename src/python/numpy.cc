@@ -111,6 +111,7 @@ bool mean_items(Contents& contents, Value object, const Sizes& sizes, Value list
   for (const std::int64_t size : sizes)
     if (size < 0 || __builtin_mul_overflow(count, static_cast<std::uint64_t>(size), &count)) return false;
   if (count != items.size() || items.size() > kMaxNestedItems) return false;
+  if (sizes.size() > 1 && !contents.arena.may_copy((items.size() + 8) * sizes.size() * sizeof(Value))) return false;
   if (sizes.empty()) {
     contents.mean_same(object, items[0]);
     return true;
@@ -236,7 +237,7 @@ bool numpy_scalar(Contents& contents, Value object, Arguments args) {
   }
   // An empty string or void has no bytes at all.
   const auto bytes = args.size() == 2 ? bytes_of(contents, args[1]) : std::optional<std::string_view>("");
-  if (!bytes) return false;
+  if (!bytes || !contents.arena.may_copy(bytes->size())) return false;
   std::string shown;
   const Value value = read_element(contents.arena, *type, *bytes, shown);
   if (!shown.empty()) {

@@ -25,7 +25,8 @@ namespace {
 
 // A structure's fields may be structures: more than these is no type anybody uses.
 constexpr int kMaxNesting = 16;
-constexpr std::size_t kMaxSpelling = 65536;
+constexpr std::size_t kMaxSpelling = 1000;      // then "..." ends it: every array of the type has it
+constexpr std::size_t kMaxFieldsSought = 4096;  // keys looked at for the fields of one structure
 constexpr std::size_t kByteOrder = 1, kSubarray = 2, kNames = 3, kFields = 4, kItemSize = 5, kMetadata = 8;
 
 struct Plain {
@@ -92,7 +93,7 @@ bool spell_field(const Contents& contents, Value name, Value field, std::uint64_
   const auto offset = int_of(contents, parts[1]);
   const auto label = text_of(contents, name);
   const auto type = read_at_depth(contents, parts[0], depth + 1);
-  if (!offset || *offset < 0 || !label || !type || out.size() + type->spelling.size() > kMaxSpelling) return false;
+  if (!offset || *offset < 0 || !label || label->size() > kMaxSpelling || !type) return false;
   const auto begin = static_cast<std::uint64_t>(*offset);
   if (begin > at) out += fmt::format("{}('', '|V{}')", out.empty() ? "" : ", ", begin - at);
   const bool structure = type->spelling.front() == '[';
@@ -104,14 +105,30 @@ bool spell_field(const Contents& contents, Value name, Value field, std::uint64_
   return true;
 }
 
+// The field of that name: usually the dict has the fields in the order of the names.
+Value find_field(const Contents& contents, Value fields, std::size_t ordinal, std::string_view name,
+                 std::size_t& budget) {
+  const auto pairs = contents.arena.pairs(fields);
+  if (2 * ordinal < pairs.size() && contents.arena.is_text(pairs[2 * ordinal], name)) return pairs[2 * ordinal + 1];
+  for (std::size_t i = 0; i < pairs.size() / 2 && budget > 0; ++i, --budget)
+    if (contents.arena.is_text(pairs[2 * i], name)) return pairs[2 * i + 1];
+  return {};
+}
+
 bool read_structure(const Contents& contents, NumpyType& type, int depth) {
   std::string out;
   std::uint64_t at = 0;
-  for (const Value name : contents.arena.items(type.names)) {
-    const auto label = text_of(contents, name);
+  std::size_t budget = kMaxFieldsSought;
+  const auto names = contents.arena.items(type.names);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (out.size() > kMaxSpelling) {
+      type.spelling = "[" + out + ", ...]";
+      return true;
+    }
+    const auto label = text_of(contents, names[i]);
     if (!label) return false;
-    const Value field = contents.arena.find(type.fields, *label);
-    if (!spell_field(contents, name, field, at, out, depth)) return false;
+    const Value field = find_field(contents, type.fields, i, *label, budget);
+    if (!spell_field(contents, names[i], field, at, out, depth)) return false;
   }
   if (at < type.item_bytes) out += fmt::format("{}('', '|V{}')", out.empty() ? "" : ", ", type.item_bytes - at);
   type.spelling = "[" + out + "]";
@@ -123,7 +140,7 @@ bool read_subarray(const Contents& contents, Value subarray, NumpyType& type, in
   if (!subarray.is(Kind::Tuple) || contents.arena.items(subarray).size() != 2) return false;
   const auto parts = contents.arena.items(subarray);
   const auto base = read_at_depth(contents, parts[0], depth + 1);
-  if (!base || base->spelling.size() > kMaxSpelling) return false;
+  if (!base) return false;
   std::string shape;
   const auto sizes = parts[1].is(Kind::Tuple) ? contents.arena.items(parts[1]) : parts.subspan(1, 1);
   if (sizes.size() > 64) return false;

@@ -55,6 +55,14 @@ std::optional<std::span<const Value>> only_items(const Contents& contents, Argum
 
 bool is_number(Value value) { return value.is(Kind::Int) || value.is(Kind::Float) || value.is(Kind::BigInt); }
 
+// Texts that are shown are quoted and copied: longer ones are no numbers, paths or names that anybody has.
+constexpr std::size_t kLongestText = 4096;
+constexpr std::size_t kMostParts = 512;
+
+bool may_copy(Contents& contents, std::span<const Value> items) {
+  return contents.arena.may_copy(items.size() * sizeof(Value));
+}
+
 // Text that is short and holds nothing but what a number or a path may hold is shown; hostile lengths are cut by repr.
 std::string arguments_text(const Contents& contents, Arguments args) {
   std::string text;
@@ -71,8 +79,10 @@ bool ordered_dict(Contents& contents, Value object, Arguments args) {
   if (args.size() == 1 && contents.arena.pairs(object).empty()) {
     const Value first = contents.resolve(args[0]);
     if (first.is(Kind::Dict)) {
+      if (!may_copy(contents, contents.arena.pairs(first))) return false;
       contents.arena.set_items(object, contents.arena.pairs(first));
     } else if (const auto items = items_of(contents, first)) {
+      if (!contents.arena.may_copy(items->size() * 2 * sizeof(Value))) return false;
       std::vector<Value> pairs;
       for (const Value item : *items) {
         const auto pair = items_of(contents, item);
@@ -106,7 +116,7 @@ bool deque(Contents& contents, Value object, Arguments args) {
   const auto given = only_items(contents, args.first(std::min<std::size_t>(args.size(), 1)));
   if (!given) return false;
   if (!given->empty()) {
-    if (!contents.arena.items(object).empty()) return false;
+    if (!contents.arena.items(object).empty() || !may_copy(contents, *given)) return false;
     const std::vector<Value> copy(given->begin(), given->end());
     contents.arena.append(object, copy);
   }
@@ -115,7 +125,7 @@ bool deque(Contents& contents, Value object, Arguments args) {
 
 bool set_of(Contents& contents, Value object, Arguments args) {
   const auto items = only_items(contents, args);
-  if (!items) return false;
+  if (!items || !may_copy(contents, *items)) return false;
   const Value set = contents.arena.set();
   contents.arena.append(set, *items);
   return mean_same(contents, object, set);
@@ -123,7 +133,7 @@ bool set_of(Contents& contents, Value object, Arguments args) {
 
 bool frozenset_of(Contents& contents, Value object, Arguments args) {
   const auto items = only_items(contents, args);
-  return items && mean_same(contents, object, contents.arena.frozenset(*items));
+  return items && may_copy(contents, *items) && mean_same(contents, object, contents.arena.frozenset(*items));
 }
 
 bool list_of(Contents& contents, Value object, Arguments args) {
@@ -131,6 +141,7 @@ bool list_of(Contents& contents, Value object, Arguments args) {
   if (!items || !contents.arena.items(object).empty()) {
     return items && items->empty() && mean(contents, object, Meaning::What::Sequence);
   }
+  if (!may_copy(contents, *items)) return false;
   const std::vector<Value> copy(items->begin(), items->end());
   const Value list = contents.arena.list();
   contents.arena.append(list, copy);
@@ -139,7 +150,7 @@ bool list_of(Contents& contents, Value object, Arguments args) {
 
 bool tuple_of(Contents& contents, Value object, Arguments args) {
   const auto items = only_items(contents, args);
-  return items && mean_same(contents, object, contents.arena.tuple(*items));
+  return items && may_copy(contents, *items) && mean_same(contents, object, contents.arena.tuple(*items));
 }
 
 // ---- bytes ----
@@ -151,6 +162,7 @@ bool codecs_encode(Contents& contents, Value object, Arguments args) {
   if (!encoding) return false;
   const std::string name = to_lower(*encoding);
   if (name != "latin1" && name != "latin-1" && name != "iso-8859-1") return false;
+  if (!contents.arena.may_copy(contents.arena.as_text(args[0]).size())) return false;
   const auto bytes = latin1_of(contents.arena.as_text(args[0]));
   return bytes && mean_same(contents, object, contents.arena.text(Kind::Bytes, *bytes));
 }
@@ -158,18 +170,21 @@ bool codecs_encode(Contents& contents, Value object, Arguments args) {
 bool bytes_of_arguments(Contents& contents, Value object, Arguments args) {
   if (args.empty()) return mean_same(contents, object, contents.arena.text(Kind::Bytes, {}));
   const auto bytes = bytes_of(contents, args[0]);
-  return args.size() == 1 && bytes && mean_same(contents, object, contents.arena.text(Kind::Bytes, *bytes));
+  if (!bytes || !contents.arena.may_copy(bytes->size())) return false;
+  return args.size() == 1 && mean_same(contents, object, contents.arena.text(Kind::Bytes, *bytes));
 }
 
 // bytearray(b'...'); Python 2 and protocol 2 of old Python 3: bytearray('...', 'latin-1').
 bool byte_array(Contents& contents, Value object, Arguments args) {
   if (args.empty()) return mean_same(contents, object, contents.arena.text(Kind::ByteArray, {}));
   if (args.size() == 2 && contents.resolve(args[0]).is(Kind::Str)) {
+    if (!contents.arena.may_copy(text_of(contents, args[0])->size())) return false;
     const auto bytes = latin1_of(*text_of(contents, args[0]));
     return bytes && mean_same(contents, object, contents.arena.text(Kind::ByteArray, *bytes));
   }
   const auto bytes = bytes_of(contents, args[0]);
-  return bytes && mean_same(contents, object, contents.arena.text(Kind::ByteArray, *bytes));
+  return bytes && contents.arena.may_copy(bytes->size()) &&
+         mean_same(contents, object, contents.arena.text(Kind::ByteArray, *bytes));
 }
 
 // ---- numbers ----
@@ -182,7 +197,8 @@ bool complex_number(Contents& contents, Value object, Arguments args) {
 
 bool decimal(Contents& contents, Value object, Arguments args) {
   const auto digits = args.size() == 1 ? text_of(contents, args[0]) : std::nullopt;
-  return digits && mean_shown(contents, object, "Decimal(" + python_quote(*digits) + ")");
+  return digits && digits->size() <= kLongestText &&
+         mean_shown(contents, object, "Decimal(" + python_quote(*digits) + ")");
 }
 
 // Fraction(1, 3), or Fraction('1/3') as Python before 3.12 writes it.
@@ -190,7 +206,8 @@ bool fraction(Contents& contents, Value object, Arguments args) {
   if (args.size() == 2 && is_number(args[0]) && is_number(args[1]))
     return mean_shown(contents, object, "Fraction(" + arguments_text(contents, args) + ")");
   const auto text = args.size() == 1 ? text_of(contents, args[0]) : std::nullopt;
-  if (!text || text->find_first_not_of("0123456789/-") != std::string_view::npos) return false;
+  if (!text || text->size() > kLongestText || text->find_first_not_of("0123456789/-") != std::string_view::npos)
+    return false;
   const std::size_t slash = text->find('/');
   const std::string_view below = slash == std::string_view::npos ? "1" : text->substr(slash + 1);
   return mean_shown(contents, object, fmt::format("Fraction({}, {})", text->substr(0, slash), below));
@@ -216,7 +233,7 @@ bool plain_value(Contents& contents, Value object, Arguments args) {
 // UUID() and then a state: {'int': 128 bits}.
 bool uuid(Contents& contents, Value object, Arguments args) {
   const Value state = contents.arena.state(object);
-  if (!args.empty() || !state.is(Kind::Dict)) return false;
+  if (!args.empty() || !state.is(Kind::Dict) || contents.arena.pairs(state).size() > 16) return false;
   const Value number = contents.arena.find(state, "int");
   if (!number.is(Kind::Int) && !number.is(Kind::BigInt)) return false;
   std::string bytes;
@@ -243,9 +260,10 @@ bool uuid(Contents& contents, Value object, Arguments args) {
 // Up to Python 3.12 a path is its parts, the root among them; from 3.13 on one string.
 bool path(Contents& contents, Value object, Arguments args) {
   std::string joined;
+  if (args.size() > kMostParts) return false;
   for (const Value arg : args) {
     const auto part = text_of(contents, arg);
-    if (!part) return false;
+    if (!part || joined.size() + part->size() > kLongestText) return false;
     if (!joined.empty() && joined.back() != '/') joined += '/';
     joined += *part;
     // Windows' drive and root are one part, "C:\\"; Python shows forward slashes.
@@ -281,8 +299,11 @@ bool type_of(Contents& contents, Value object, Arguments args) {
 bool attribute(Contents& contents, Value object, Arguments args) {
   if (args.size() != 2 || !args[0].is(Kind::Global)) return false;
   const auto name = text_of(contents, args[1]);
-  return name && mean_shown(contents, object,
-                            escape_for_display(class_name(contents, args[0])) + "." + escape_for_display(*name));
+  return name && name->size() <= kLongestText &&
+         contents.arena.as_text(contents.arena.name(args[0])).size() <= kLongestText &&
+         contents.arena.as_text(contents.arena.module(args[0])).size() <= kLongestText &&
+         mean_shown(contents, object,
+                    escape_for_display(class_name(contents, args[0])) + "." + escape_for_display(*name));
 }
 
 }  // namespace wick::python
