@@ -20,6 +20,11 @@ using checkpoint::kNone;
 using checkpoint::TensorRow;
 using pickle::Value;
 
+// A key of Python 2 that is no UTF-8, as --encoding says.
+std::string shown_name(const std::string& name, Encoding encoding) {
+  return is_utf8(name) ? name : decode_python2(name, encoding);
+}
+
 constexpr std::size_t kWidestName = 40;      // columns of branches and name before what follows goes out of line
 constexpr std::size_t kWidestWords = 44;     // of the description
 constexpr std::size_t kLongestScalar = 100;  // characters of a value on one line
@@ -124,7 +129,7 @@ class TreePrinter {
   [[nodiscard]] Line line_of(std::uint32_t index) const {
     const TreeNode& node = nodes_[index];
     Line line;
-    const std::string name = node.name.empty() ? "''" : escape_for_display(decode_python2_name(node.name));
+    const std::string name = node.name.empty() ? "''" : escape_for_display(shown_name(node.name, style_.encoding));
     line.name = branches(index) + name;
     line.words = escape_for_display(words_of(node, index));
     line.bad = node.tensor != kNone && contents_.error_of(contents_.tensors[node.tensor]) != nullptr;
@@ -135,10 +140,6 @@ class TreePrinter {
     if (node.kind == NodeKind::Module && node.buffers > 0)
       line.more = fmt::format("+ {} buffers", short_count(node.buffers));
     return line;
-  }
-
-  [[nodiscard]] std::string decode_python2_name(const std::string& name) const {
-    return is_utf8(name) ? name : decode_python2(name, style_.encoding);
   }
 
   void measure(const Line& line) {
@@ -195,7 +196,7 @@ void write_tensor_keys(JsonWriter& json, const Contents& contents, std::uint32_t
 
 void open_node(JsonWriter& json, const Contents& contents, const TreeNode& node, Encoding encoding) {
   json.open_object();
-  json.named_text("name", node.name);
+  json.named_text("name", shown_name(node.name, encoding));
   json.named_text("class", class_text(contents, node.value));
   json.key("kind").text(name_of(node.kind));
   if (node.kind == NodeKind::Scalar) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/context.h"
 #include "base/format.h"
 #include "base/text.h"
 #include "base/try.h"
@@ -248,6 +249,14 @@ void write_element(JsonWriter& json, const Element& element) {
   }
 }
 
+// A stride of 0 makes any number of elements out of four bytes.
+Result<void> check_expansion(const Contents& contents, std::uint32_t tensor, const Window& window) {
+  const auto& row = contents.tensors[tensor];
+  const std::uint64_t held = row.storage == checkpoint::kNone ? 0 : contents.storages[row.storage].bytes;
+  if (window.numel() <= held) return {};
+  return check_memory(contents.limits, window.numel(), "showing every element of this expanded tensor");
+}
+
 }  // namespace
 
 Result<void> print_tensor(Output& out, const Contents& contents, std::uint32_t tensor, std::span<const Cut> cuts) {
@@ -260,6 +269,7 @@ Result<void> print_tensor(Output& out, const Contents& contents, std::uint32_t t
 Result<void> write_tensor_values(JsonWriter& json, const Contents& contents, std::uint32_t tensor,
                                  std::span<const Cut> cuts) {
   WICK_TRY(Window window, Window::make(contents, tensor, cuts));
+  WICK_CHECK(check_expansion(contents, tensor, window));
   const auto& axes = window.axes();
   std::vector<std::int64_t> position(axes.size(), 0);
   std::size_t open = 0;

@@ -20,11 +20,12 @@ bool is_module_step(const pickle::Arena& arena, Value key) {
   return false;
 }
 
-void add_pairs(std::span<const Value> pairs, StepKind kind, const pickle::Arena& arena, std::vector<Child>& out) {
+// Keys are what they mean: in protocol 2 a bytes key is a call of _codecs.encode.
+void add_pairs(std::span<const Value> pairs, StepKind kind, const Contents& contents, std::vector<Child>& out) {
   out.reserve(out.size() + pairs.size() / 2);
   for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
-    const bool hidden = kind == StepKind::Attribute && is_module_step(arena, pairs[i]);
-    out.push_back({kind, hidden, pairs[i], pairs[i + 1]});
+    const bool hidden = kind == StepKind::Attribute && is_module_step(contents.arena, pairs[i]);
+    out.push_back({kind, hidden, contents.resolve(pairs[i]), pairs[i + 1]});
   }
 }
 
@@ -43,7 +44,7 @@ void add_state(const Contents& contents, Value object, bool keep_hidden, std::ve
     return;
   }
   const std::size_t first = out.size();
-  add_pairs(contents.arena.pairs(state), StepKind::Attribute, contents.arena, out);
+  add_pairs(contents.arena.pairs(state), StepKind::Attribute, contents, out);
   if (keep_hidden) return;
   for (std::size_t i = first; i < out.size(); ++i) out[i].hidden = false;
 }
@@ -65,7 +66,7 @@ void add_object(const Contents& contents, Value object, std::vector<Child>& out)
     case Meaning::What::Shown:
     case Meaning::What::Same: return;
     case Meaning::What::Mapping:
-      add_pairs(contents.arena.pairs(object), StepKind::Key, contents.arena, out);
+      add_pairs(contents.arena.pairs(object), StepKind::Key, contents, out);
       add_items(contents.arena.items(object), out);
       add_state(contents, object, false, out);
       return;
@@ -76,7 +77,7 @@ void add_object(const Contents& contents, Value object, std::vector<Child>& out)
     case Meaning::What::Unknown:
     case Meaning::What::Module:
       add_state(contents, object, true, out);
-      add_pairs(contents.arena.pairs(object), StepKind::Key, contents.arena, out);
+      add_pairs(contents.arena.pairs(object), StepKind::Key, contents, out);
       add_items(contents.arena.items(object), out);
       add_arguments(contents, object, out);
       return;
@@ -93,7 +94,7 @@ std::vector<Child> children(const Contents& contents, Value value) {
     case Kind::List:
     case Kind::Set:
     case Kind::FrozenSet: add_items(contents.arena.items(value), out); break;
-    case Kind::Dict: add_pairs(contents.arena.pairs(value), StepKind::Key, contents.arena, out); break;
+    case Kind::Dict: add_pairs(contents.arena.pairs(value), StepKind::Key, contents, out); break;
     case Kind::Object: add_object(contents, value, out); break;
     case Kind::PersistentId:
       if (contents.meaning(value).what == Meaning::What::Unknown)

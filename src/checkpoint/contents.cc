@@ -157,6 +157,7 @@ std::span<const std::int64_t> Contents::sizes(const TensorRow& row) const { retu
 std::span<const std::int64_t> Contents::strides(const TensorRow& row) const { return dims.get(row.strides); }
 
 std::optional<std::uint64_t> Contents::numel(const TensorRow& row) const {
+  if (row.sizes == kNone && row.is_meta) return 0;  // a lazy parameter: it has no shape yet
   std::uint64_t product = 1;
   bool overflow = false;
   for (const std::int64_t size : sizes(row)) {

@@ -31,9 +31,21 @@ std::string scalar_repr(const pickle::Arena& arena, Value key) {
   }
 }
 
+// What can be a key and holds others.
+bool is_container(Value value) { return value.is(Kind::Tuple) || value.is(Kind::FrozenSet); }
+
 struct Open {
   Value value;
   std::size_t next = 0;
+
+  [[nodiscard]] std::string_view head(std::size_t count) const {
+    if (value.is(Kind::Tuple)) return "(";
+    return count == 0 ? "frozenset(" : "frozenset({";
+  }
+  [[nodiscard]] std::string_view tail(std::size_t count) const {
+    if (value.is(Kind::Tuple)) return count == 1 ? ",)" : ")";
+    return count == 0 ? ")" : "})";
+  }
 };
 
 bool is_identifier(std::string_view text) {
@@ -55,22 +67,22 @@ std::string_view fixed_text(StepKind kind) {
 }  // namespace
 
 std::string key_repr(const pickle::Arena& arena, Value key, std::size_t max_characters) {
-  if (!key.is(Kind::Tuple)) return scalar_repr(arena, key);
-  std::string text = "(";
+  if (!is_container(key)) return scalar_repr(arena, key);
   std::vector<Open> open{{key, 0}};
+  std::string text(open.back().head(arena.items(key).size()));
   while (!open.empty() && text.size() < max_characters) {
     Open& top = open.back();
     const auto items = arena.items(top.value);
     if (top.next == items.size()) {
-      text += items.size() == 1 ? ",)" : ")";
+      text += top.tail(items.size());
       open.pop_back();
       continue;
     }
     if (top.next > 0) text += ", ";
     const Value item = items[top.next++];
-    if (item.is(Kind::Tuple)) {
-      text += "(";
+    if (is_container(item)) {
       open.push_back({item, 0});
+      text += open.back().head(arena.items(item).size());
     } else {
       text += scalar_repr(arena, item);
     }

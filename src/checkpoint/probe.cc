@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "archive/tar.h"
 #include "base/try.h"
 
 namespace wick::checkpoint {
@@ -35,7 +36,8 @@ Result<Probe> probe(io::SourcePtr source, std::string name, const Context& conte
   seen.context = context;
   const bool starts_as_zip = begins_with(seen.head, kLocalHeader) || begins_with(seen.head, kEndRecord);
   bool maybe_zip = starts_as_zip;
-  if (!maybe_zip) {
+  // A tar whose last member is a zip ends as one: what a file begins with counts for more.
+  if (!maybe_zip && !archive::looks_like_tar(seen.head)) {
     WICK_TRY(maybe_zip, has_end_record(*source));
   }
   if (maybe_zip) {

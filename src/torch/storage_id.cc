@@ -2,6 +2,7 @@
 #include "torch/storage_id.h"
 
 #include "base/checked.h"
+#include "checkpoint/key_text.h"
 #include "tensor/dtype.h"
 
 namespace wick::torch {
@@ -90,7 +91,9 @@ Result<std::optional<StorageId>> StorageIds::read(checkpoint::Contents& contents
   id.key = fields[2];
   WICK_TRY(id.key_text, key_text(arena, fields[2]));
   const auto type = class_of(arena, fields[1]);
-  if (!type) return fail(ErrorCode::Unsupported, "storage '{}': its class is none of torch's storages", id.key_text);
+  if (!type)
+    return fail(ErrorCode::Unsupported, "storage '{}': its class {} is none of torch's storages", id.key_text,
+                checkpoint::key_repr(arena, fields[1]));
   id.type = *type;
   id.device = device_of(contents, fields[3]);
   WICK_TRY(id.numel, read_count(fields[4], id.key_text, "number of elements"));

@@ -19,7 +19,7 @@ A recipe is a text file:
 Several run blocks may follow each other. A recipe whose name begins with bad_ must be refused: exit 2 in every run.
 Never is a signal, a hang, or an escape byte of the file on stdout right.
 """
-import json, os, shlex, sys, tempfile, time
+import json, os, resource, shlex, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "oracle")]
@@ -56,7 +56,7 @@ def parse(path):
 
 def documents(out):
     try: return [d for d in wick_rows.documents(out) if isinstance(d, dict)]
-    except ValueError: return []
+    except (ValueError, RecursionError): return []      # Python's own decoder gives up on deep trees
 
 
 def check_row(docs, rest):
@@ -80,17 +80,23 @@ def check_one(kind, rest, code, out, err, docs):
     return None
 
 
+def processor_seconds():
+    """Of the programs run so far: says the same on a busy machine."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def budget(checks, word, default): return next((float(rest) for kind, rest in checks if kind == word), default)
 
 
 def run_one(wick, recipe, folder, block):
     checks = block["checks"]
     seconds, memory = budget(checks, "seconds", 1.0) * SLOW, int(budget(checks, "memory", 512)) << 20
-    start = time.monotonic()
+    start = processor_seconds()
     here = os.getcwd(); os.chdir(folder)
     try: code, out, err = wick_rows.run(wick, block["run"], timeout=max(30, 2 * seconds), memory=memory)
     finally: os.chdir(here)
-    took = time.monotonic() - start
+    took = processor_seconds() - start
     if code is None: return ["hangs"]
     if code < 0 or code not in (0, 1, 2): return [f"ended by {code}: {err[-400:]!r}"]
     found = [] if took <= seconds else [f"took {took:.1f} s of {seconds:.1f}"]
