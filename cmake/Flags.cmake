@@ -1,6 +1,9 @@
 # Warnings are errors, in gcc and clang; sanitizers on demand; a faster linker where there is one.
 add_library(wick_flags INTERFACE)
-target_compile_options(wick_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Werror)
+target_compile_options(wick_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor)
+if(WICK_WARNINGS_AS_ERRORS)
+  target_compile_options(wick_flags INTERFACE -Werror)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # False alarms about std::string's operator+ when it is inlined (gcc bug 105329; here at -O3 in gcc 12).
   target_compile_options(wick_flags INTERFACE -Wno-restrict)
