@@ -20,6 +20,18 @@ namespace wick::archive {
 
 using namespace zip_format;
 
+namespace {
+
+// Differs between runs, so that no file can be made against it.
+std::uint64_t make_seed(const void* place) {
+  const auto now = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  return now * 0x9E3779B97F4A7C15 ^ std::hash<const void*>{}(place);
+}
+
+}  // namespace
+
+struct Walk;
+
 struct Zip::State {
   io::SourcePtr source;
   ZipEnd end;
@@ -29,6 +41,11 @@ struct Zip::State {
   NameTable folded{Case::Ignored, 0};  // empty when no name holds a capital: then lowering what is asked for will do
   bool has_folded = false;
   std::uint64_t first_header = 0;
+  std::uint64_t seed = make_seed(this);
+
+  void index_names(Walk& walk);
+  void index_folded_names(Walk& walk);
+  void tell_what_lies_around();
 
   [[nodiscard]] std::string_view name(std::size_t index) const {
     const std::size_t at = rows[index];
@@ -36,8 +53,6 @@ struct Zip::State {
                                                 load_le<std::uint16_t>(&directory[at + directory::kNameBytes])));
   }
 };
-
-namespace {
 
 // What is seen while the directory is walked, told once at the end.
 struct Walk {
@@ -54,6 +69,8 @@ struct Walk {
   bool capitals = false;
   std::string_view duplicate, twin, bad, outsider;  // an example of each
 };
+
+namespace {
 
 // Sizes and offset that do not fit 32 bits: each is in the extra only if its old field is saturated, in this order.
 // False when the extra is there and too short; the fields then stay saturated, and reading the entry fails.
@@ -189,12 +206,6 @@ void tell(const Walk& walk, const ZipEnd& end, std::uint64_t entries, Findings& 
     add("overlapping-entries", fmt::format("{} entries share bytes with another one", walk.overlapping));
 }
 
-// Differs between runs, so that no file can be made against it.
-std::uint64_t make_seed(const void* place) {
-  const auto now = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-  return now * 0x9E3779B97F4A7C15 ^ std::hash<const void*>{}(place);
-}
-
 // The place of such an error is the entry; offsets in the archive are in its message.
 Error inside_entry(Error error, const ZipEntry& entry) { return std::move(error).inside(entry.name); }
 
@@ -234,6 +245,41 @@ Result<std::vector<std::uint32_t>> find_rows(std::span<const std::byte> director
 
 }  // namespace
 
+void Zip::State::index_names(Walk& walk) {
+  const auto name_of = [this](std::uint32_t index) { return name(index); };
+  const auto count = static_cast<std::uint32_t>(rows.size());
+  names = NameTable(Case::Kept, seed);
+  names.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const ParsedEntry parsed = parse_entry(directory, rows[i], end.base);
+    look_at(parsed, end.directory, walk);
+    walk.capitals = walk.capitals || has_capital(parsed.entry.name);
+    if (parsed.entry.name.find('\0') != std::string_view::npos) ++walk.with_nul;
+    if (names.put(parsed.entry.name, i, name_of) && walk.duplicates++ == 0) walk.duplicate = parsed.entry.name;
+  }
+}
+
+void Zip::State::index_folded_names(Walk& walk) {
+  const auto name_of = [this](std::uint32_t index) { return name(index); };
+  const auto count = static_cast<std::uint32_t>(rows.size());
+  has_folded = true;
+  folded = NameTable(Case::Ignored, seed);
+  folded.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto old = folded.put(name(i), i, name_of);
+    if (old && name(*old) != name(i) && walk.case_twins++ == 0) walk.twin = name(i);
+  }
+}
+
+void Zip::State::tell_what_lies_around() {
+  if (first_header > 0)
+    end.findings.push_back(
+        {"bytes-before-archive", fmt::format("{} bytes lie before the archive", first_header), "", 0});
+  if (const std::uint64_t after = source->size() - end.archive_end; after > 0)
+    end.findings.push_back(
+        {"trailing-bytes", fmt::format("{} bytes follow the end of the archive", after), "", end.archive_end});
+}
+
 Result<std::shared_ptr<const Zip>> Zip::open(io::SourcePtr source, const Limits& limits) {
   auto state = std::make_unique<State>();
   State& s = *state;
@@ -246,39 +292,15 @@ Result<std::shared_ptr<const Zip>> Zip::open(io::SourcePtr source, const Limits&
   WICK_TRY(s.rows, find_rows(s.directory, s.end, limits, s.end.findings));
 
   Walk walk;
-  const auto name_of = [&s](std::uint32_t index) { return s.name(index); };
-  const auto count = static_cast<std::uint32_t>(s.rows.size());
-  const std::uint64_t seed = make_seed(state.get());
-  s.names = NameTable(Case::Kept, seed);
-  s.names.reserve(count);
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const ParsedEntry parsed = parse_entry(s.directory, s.rows[i], s.end.base);
-    look_at(parsed, s.end.directory, walk);
-    walk.capitals = walk.capitals || has_capital(parsed.entry.name);
-    if (parsed.entry.name.find('\0') != std::string_view::npos) ++walk.with_nul;
-    if (s.names.put(parsed.entry.name, i, name_of) && walk.duplicates++ == 0) walk.duplicate = parsed.entry.name;
-  }
-  if (walk.capitals) {
-    s.has_folded = true;
-    s.folded = NameTable(Case::Ignored, seed);
-    s.folded.reserve(count);
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const auto old = s.folded.put(s.name(i), i, name_of);
-      if (old && s.name(*old) != s.name(i) && walk.case_twins++ == 0) walk.twin = s.name(i);
-    }
-  }
+  s.index_names(walk);
+  if (walk.capitals) s.index_folded_names(walk);
   if (!walk.in_order)
-    walk.overlapping = count_overlaps(
-        count, s.end.directory, [&s](std::size_t i) { return parse_entry(s.directory, s.rows[i], s.end.base).entry; });
+    walk.overlapping = count_overlaps(s.rows.size(), s.end.directory, [&s](std::size_t i) {
+      return parse_entry(s.directory, s.rows[i], s.end.base).entry;
+    });
   s.first_header = walk.first_header == std::numeric_limits<std::uint64_t>::max() ? s.end.base : walk.first_header;
-  tell(walk, s.end, count, s.end.findings);
-  if (s.first_header > 0)
-    s.end.findings.push_back(
-        {"bytes-before-archive", fmt::format("{} bytes lie before the archive", s.first_header), "", 0});
-  if (s.source->size() > s.end.archive_end)
-    s.end.findings.push_back(
-        {"trailing-bytes", fmt::format("{} bytes follow the end of the archive", s.source->size() - s.end.archive_end),
-         "", s.end.archive_end});
+  tell(walk, s.end, s.rows.size(), s.end.findings);
+  s.tell_what_lies_around();
   return std::shared_ptr<const Zip>(new Zip(std::move(state)));
 }
 
