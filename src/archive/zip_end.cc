@@ -32,6 +32,7 @@ struct Candidate {
   ZipEnd end;
   std::uint64_t directory_end = 0;  // where the directory must end: the zip64 record, or the end record
   std::uint64_t named_directory = 0;
+  std::uint64_t comment_bytes = 0;  // declared
   std::uint32_t disk = 0;
   std::uint32_t directory_disk = 0;
   bool saturated = false;
@@ -51,15 +52,8 @@ Result<Candidate> read_end_record(const ByteSource& source, std::uint64_t at) {
   found.named_directory = load_le<std::uint32_t>(&raw[end::kDirectory]);
   found.saturated = found.end.count == kSaturated16 || found.end.directory_bytes == kSaturated32 ||
                     found.named_directory == kSaturated32;
-  const std::uint64_t left = source.size() - at - end::kFixed;
-  const std::uint64_t declared = load_le<std::uint16_t>(&raw[end::kCommentBytes]);
-  std::vector<std::byte> comment(static_cast<std::size_t>(std::min(left, declared)));
-  WICK_CHECK(source.read_at(at + end::kFixed, comment));
-  if (declared > left)
-    found.end.findings.push_back({"comment-cut", fmt::format("the comment has {} of its {} bytes", left, declared), "",
-                                  at + end::kCommentBytes});
-  found.end.comment = as_text(comment);
-  found.end.archive_end = at + end::kFixed + comment.size();
+  found.comment_bytes = load_le<std::uint16_t>(&raw[end::kCommentBytes]);
+  found.end.archive_end = std::min(at + end::kFixed + found.comment_bytes, source.size());
   return found;
 }
 
@@ -196,6 +190,19 @@ Result<void> search_window(const ByteSource& source, std::uint64_t window, Searc
   return {};
 }
 
+// Of the record that was chosen alone: 64 KiB of signatures would mean reading 64 KiB for each of them.
+Result<void> read_comment(const ByteSource& source, Candidate& found) {
+  const std::uint64_t start = found.end.record + end::kFixed;
+  std::vector<std::byte> comment(static_cast<std::size_t>(found.end.archive_end - start));
+  WICK_CHECK(source.read_at(start, comment));
+  found.end.comment = as_text(comment);
+  if (comment.size() < found.comment_bytes)
+    found.end.findings.push_back(
+        {"comment-cut", fmt::format("the comment has {} of its {} bytes", comment.size(), found.comment_bytes), "",
+         found.end.record + end::kCommentBytes});
+  return {};
+}
+
 // True when another archive ends exactly where this one begins (`cat a.zip b.zip`, the items of a .distcp).
 Result<bool> follows_an_archive(const ByteSource& source, std::uint64_t base) {
   const std::uint64_t bytes = std::min(base, kWholeWindow);
@@ -222,6 +229,7 @@ Result<ZipEnd> find_zip_end(const ByteSource& source) {
     return fail_at(ErrorCode::Truncated, source.size(),
                    "no end of the zip directory in the {} bytes present: the end of the file is missing", source.size())
         .advise("download or copy the file again");
+  WICK_CHECK(read_comment(source, *search.best));
   ZipEnd end = std::move(search.best->end);
   if (end.base > 0) {
     // A cut archive whose last whole record is an archive itself would otherwise be taken for that record.

@@ -263,6 +263,20 @@ TEST(Zip, sees_through_an_end_record_in_the_comment) {
   EXPECT_EQ(codes_of(*zip), std::set<std::string>{"end-record-behind"});
 }
 
+TEST(Zip, tells_a_comment_that_is_cut) {
+  ZipBuilder builder;
+  builder.add("a", "x");
+  const ZipPtr zip = must_open(builder.finish({.comment = "short", .comment_bytes = 9}));
+  EXPECT_EQ(zip->comment(), "short");
+  EXPECT_EQ(codes_of(*zip), std::set<std::string>{"comment-cut"});
+}
+
+TEST(Zip, stays_quick_with_end_records_everywhere) {
+  std::string bytes = "PK\3\4";
+  for (int i = 0; i < 20'000; ++i) bytes += "PK\5\6";
+  EXPECT_FALSE(open_bytes(bytes).ok());
+}
+
 TEST(Zip, reads_zip64_numbers) {
   ZipBuilder builder;
   builder.add("first", "not me");
