@@ -64,8 +64,8 @@ void expand_word(const std::string& word, std::vector<Input>& inputs) {
 }
 
 bool has_model_extension(std::string_view name) {
-  constexpr std::string_view kExtensions[] = {".pt",  ".pth", ".bin",         ".pkl",  ".ckpt", ".ptl",
-                                              ".pt2", ".mar", ".safetensors", ".gguf", ".npz",  ".npy"};
+  constexpr std::string_view kExtensions[] = {".pt",  ".pth",        ".bin",         ".pkl",  ".ckpt", ".ptl", ".pt2",
+                                              ".mar", ".index.json", ".safetensors", ".gguf", ".npz",  ".npy"};
   const std::string lower = to_lower(name);
   return std::any_of(std::begin(kExtensions), std::end(kExtensions),
                      [&](std::string_view extension) { return lower.ends_with(extension); });

@@ -81,7 +81,7 @@ class TreePrinter {
 
   [[nodiscard]] bool wants(std::uint32_t index) const {
     const TreeNode& node = nodes_[index];
-    if (style_.depth && node.depth > *style_.depth) return false;
+    if (node.depth > style_.depth) return false;
     if (style_.everything || node.place == Place::Plain || node.place == Place::Module) return true;
     const bool settled = is_torch_class(class_text(contents_, nodes_[node.parent].value));
     if (settled) return false;  // its line says what it is made of
@@ -132,6 +132,8 @@ class TreePrinter {
     const std::string name = node.name.empty() ? "''" : escape_for_display(shown_name(node.name, style_.encoding));
     line.name = branches(index) + name;
     line.words = escape_for_display(words_of(node, index));
+    if (node.children > 0 && node.depth == style_.depth && !style_.asked && !is_inline(index))
+      line.words += fmt::format("  ({} deeper; --depth N shows them)", with_commas(node.below));
     line.bad = node.tensor != kNone && contents_.error_of(contents_.tensors[node.tensor]) != nullptr;
     if (node.kind == NodeKind::Module && node.tensors > 0)
       line.count = short_count(node.parameters);
@@ -232,10 +234,11 @@ void write_tree(JsonWriter& json, const Contents& contents, const std::vector<Tr
   const std::uint32_t base = nodes.front().depth;
   for (const TreeNode& node : nodes) {
     const std::size_t depth = node.depth - base;
-    if (style.depth && depth > *style.depth) continue;
+    if (depth > style.depth) continue;
     close_to(depth);
     open_node(json, contents, node, style.encoding);
-    const bool lists = node.children > 0 && !(style.depth && depth == *style.depth);
+    const bool lists = node.children > 0 && depth < style.depth;
+    if (node.children > 0 && !lists) json.key("deeper").number(node.below);
     if (lists) json.key("children").open_array();
     has_list.push_back(lists);
   }

@@ -150,6 +150,7 @@ class TreeWalk {
   void sum_up() {
     for (std::size_t i = nodes_.size(); i-- > 1;) {
       TreeNode& parent = nodes_[nodes_[i].parent];
+      parent.below += nodes_[i].below + 1;
       parent.tensors += nodes_[i].tensors;
       parent.parameters += nodes_[i].parameters;
       parent.buffers += nodes_[i].buffers;

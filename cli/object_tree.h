@@ -31,6 +31,7 @@ struct TreeNode {
   std::uint32_t depth = 0;
   std::uint32_t tensor = checkpoint::kNone;
   std::uint32_t children = 0;
+  std::uint32_t below = 0;  // nodes further down
   // Sums over the node and all below; a tensor that stands in two places counts at the first.
   std::uint64_t tensors = 0;
   std::uint64_t parameters = 0;  // elements, buffers left out
@@ -42,8 +43,11 @@ struct TreeNode {
 Result<std::vector<TreeNode>> build_tree(const checkpoint::Contents& contents, pickle::Value root);
 
 struct TreeStyle {
-  std::optional<std::uint64_t> depth;  // levels below the root
-  bool everything = false;             // settings and parameters of torch.nn modules too
+  // Levels below the root. Real files nest a dozen; JSON readers give up at 128 brackets (serde_json) to 1000
+  // (CPython), and each level is two.
+  std::uint64_t depth = 60;
+  bool asked = false;       // --depth was given: what it cuts need not be told
+  bool everything = false;  // settings and parameters of torch.nn modules too
   Encoding encoding = Encoding::Utf8;
 };
 

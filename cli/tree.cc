@@ -154,6 +154,7 @@ Result<TreeStyle> tree_style_of(const Session& session) {
   if (code != std::errc() || end != text.data() + text.size())
     return usage_error(fmt::format("--depth {}: no number of levels", escape_for_display(text)));
   style.depth = depth;
+  style.asked = true;
   return style;
 }
 

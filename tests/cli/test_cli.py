@@ -213,6 +213,15 @@ class Tree(unittest.TestCase):
         self.assertEqual(len(lines("tree", "--depth=0", "training.pt")), 1)
         self.assertNotIn("children", documents("tree", "--json", "--depth", "1", "training.pt")[0]["root"]["children"][1])
 
+    def test_what_nests_without_end_is_cut_and_told(self):
+        (FOLDER / "nest.pkl").write_bytes(b"\x80\x02" + b"]" * 900 + b"a" * 899 + b".")
+        self.assertIn("(839 deeper; --depth N shows them)", lines("tree", "nest.pkl")[-1])
+        node, levels = documents("tree", "--json", "nest.pkl")[0]["root"], 0
+        while "children" in node:
+            node, levels = node["children"][0], levels + 1
+        self.assertEqual((levels, node["deeper"]), (60, 839))
+        self.assertEqual(len(lines("tree", "--depth", "400", "nest.pkl")), 401)
+
     def test_root_starts_further_down(self):
         self.assertEqual(lines("tree", "--root", "nested.a", "training.pt")[1:], ["└─ b  1"])
 
