@@ -13,7 +13,6 @@ find_library(WICK_CRYPTO_LIBRARY crypto REQUIRED)
 
 add_library(wick_dependencies INTERFACE)
 target_include_directories(wick_dependencies SYSTEM INTERFACE ${WICK_FMT_INCLUDE} ${WICK_DEFLATE_INCLUDE})
-target_compile_definitions(wick_dependencies INTERFACE FMT_HEADER_ONLY=1)
 target_link_libraries(wick_dependencies INTERFACE nlohmann_json::nlohmann_json)
 if(WICK_WITH_7Z)
   find_path(WICK_ARCHIVE_INCLUDE archive.h REQUIRED)

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// fmt, header-only, and the ways to make an Error with numbers in it.
+// fmt (compiled in base/fmt.cc) and the ways to make an Error with numbers in it.
 #pragma once
 
-#ifndef FMT_HEADER_ONLY
-#define FMT_HEADER_ONLY 1
-#endif
 #include <fmt/format.h>
 
 #include "wick/error.h"
