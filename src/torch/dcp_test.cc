@@ -125,6 +125,25 @@ TEST(Dcp, says_when_a_chunk_is_not_what_the_metadata_says) {
   EXPECT_GE(wrong, 2U);
 }
 
+TEST(Dcp, survives_a_damaged_metadata) {
+  const Copy copy("dcp");
+  const auto whole = test::fixture_bytes("dcp/.metadata");
+  const auto look = [&](const std::vector<std::byte>& bytes) {
+    std::ofstream(copy.path() / ".metadata", std::ios::binary)
+        .write(static_cast<const char*>(static_cast<const void*>(bytes.data())),
+               static_cast<std::streamsize>(bytes.size()));
+    const auto contents = read_dcp_folder(copy.path().string(), Context{}, open_nothing);
+    if (contents) test::rows_of(*contents);
+  };
+  for (std::size_t length = 0; length < whole.size(); length += 97)
+    look({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)});
+  for (std::size_t bit = 0; bit < whole.size() * 8; bit += 131) {
+    auto bytes = whole;
+    bytes[bit / 8] ^= static_cast<std::byte>(1U << bit % 8);
+    look(bytes);
+  }
+}
+
 TEST(DcpChunks, must_cover_a_tensor_once) {
   std::uint64_t budget = 1000;
   const std::vector<std::int64_t> size{4, 4};
