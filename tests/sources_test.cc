@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One file gives one listing, wherever its bytes come from; and a file that changes under the reader is an error.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -28,18 +29,15 @@ TEST(Sources, memory_pread_mapped_and_one_byte_at_a_time_give_equal_results) {
     EXPECT_EQ(support::listing(io::one_byte_at_a_time(*file), {}), memory) << name;
     refused += memory.find(" tensors of kind ") == std::string::npos ? 1U : 0U;
   }
-  EXPECT_EQ(refused,
-            2U);  // the files inside a distributed checkpoint: its .metadata and .distcp are opened as a folder
+  EXPECT_EQ(refused, 0U);
 }
 
 // A copy of a fixture that may be damaged while it is open.
 class Changing : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    path_ = (fs::path(testing::TempDir()) /
-             ("wick_changing_" + std::to_string(::testing::UnitTest::GetInstance()->random_seed()) + "_" +
-              fs::path(GetParam()).filename().string()))
-                .string();
+    path_ = testing::TempDir() + "wick_changing_" + std::to_string(::getpid()) + "_" +
+            fs::path(GetParam()).filename().string();
     fs::copy_file(support::fixtures_folder() + "/" + GetParam(), path_, fs::copy_options::overwrite_existing);
     auto source = open_file(path_);
     ASSERT_TRUE(source.ok());
@@ -52,7 +50,8 @@ class Changing : public testing::TestWithParam<const char*> {
   [[nodiscard]] std::size_t tensors_that_can_be_read() const {
     std::size_t good = 0;
     for (const auto& place : loaded_->all.rows)
-      good += checkpoint::read_elements(loaded_->contents, place.tensor).ok() ? 1U : 0U;
+      if (loaded_->contents.tensor_bytes(loaded_->contents.tensors[place.tensor]) > 0)  // the empty ones need no bytes
+        good += checkpoint::read_elements(loaded_->contents, place.tensor).ok() ? 1U : 0U;
     return good;
   }
   std::string path_;

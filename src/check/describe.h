@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The facts about one open file that `info` shows beside its counts: who wrote it, what training left in it, which
 // optimizer slot belongs to which parameter, and what a person should know unasked. One function for each fact; each
-// looks at metadata only, never at the elements of tensors, and never fails: what is not there is left out.
+// looks at metadata only (of tensors, at most at the one element of a scalar) and never fails: what is not there is
+// left out.
 #pragma once
 
 #include <cstdint>

@@ -8,6 +8,7 @@
 #include "python/repr.h"
 #include "torch/module_class.h"
 #include "torch/module_repr.h"
+#include "torch/tensor_text.h"
 
 namespace wick::check {
 namespace {
@@ -77,6 +78,9 @@ std::string short_text(const Contents& contents, Value value) {
   }
   if (value.is(Kind::Object) && contents.meaning(value).what == Meaning::What::Unknown)
     return python::class_name(contents, value);
+  // A number that a program left as a tensor: one element, read like the scalars of the pickle.
+  if (const Meaning meaning = contents.meaning(value); meaning.what == Meaning::What::Tensor)
+    if (const auto item = torch::item_text(contents, meaning.index)) return *item;
   python::ReprOptions options;
   options.max_characters = 120;
   return python::repr(contents, value, options);

@@ -25,6 +25,7 @@ Result<LoadedPtr> finish(Contents contents) {
   if (!all) return std::move(all).error().inside(loaded->contents.name);
   loaded->all = *std::move(all);
   loaded->automatic = torch::find_auto_root(loaded->contents, loaded->all);
+  if (loaded->contents.kind == FileKind::TorchScript) torch::refine_roles(loaded->automatic, loaded->all);
   return LoadedPtr(std::move(loaded));
 }
 

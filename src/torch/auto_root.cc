@@ -77,7 +77,7 @@ struct Amount {
 // Sums of every branch of the walk, by path node.
 class Amounts {
  public:
-  Amounts(const Contents& contents, const Places& all) : all_(all), sums_(all.nodes.size()), ends_(all.nodes.size()) {
+  Amounts(const Contents& contents, const Places& all) : sums_(all.nodes.size()), ends_(all.nodes.size()) {
     for (const checkpoint::Place& row : all.rows) {
       if (row.path == kNone) continue;
       const checkpoint::TensorRow& tensor = contents.tensors[row.tensor];
@@ -100,7 +100,6 @@ class Amounts {
   [[nodiscard]] bool is_tensor(std::uint32_t node) const { return ends_[node]; }
 
  private:
-  const Places& all_;
   std::vector<Amount> sums_;
   std::vector<bool> ends_;
 };
@@ -458,6 +457,17 @@ AutoRoot find_auto_root(const Contents& contents, const Places& all) {
   out = Picker(contents, all).pick();
   checkpoint::settle_collisions(contents, out.places);
   return out;
+}
+
+void refine_roles(const AutoRoot& automatic, Places& all) {
+  std::unordered_map<std::uint32_t, Role> known;
+  for (const checkpoint::Place& row : automatic.places.rows)
+    if (row.section == 0 && (row.role == Role::Parameter || row.role == Role::Buffer))
+      known.try_emplace(row.tensor, row.role);
+  for (checkpoint::Place& row : all.rows) {
+    if (row.section != 0 || (row.role != Role::Unknown && row.role != Role::Attribute)) continue;
+    if (const auto found = known.find(row.tensor); found != known.end()) row.role = found->second;
+  }
 }
 
 }  // namespace wick::torch

@@ -34,6 +34,9 @@ struct AutoRoot {
 // Picks the branch. Never fails: a file without tensors gives ".".
 AutoRoot find_auto_root(const checkpoint::Contents& contents, const checkpoint::Places& all);
 
+// Gives the rows of the whole file the roles that only the auto root's walk could tell (TorchScript: the class heads).
+void refine_roles(const AutoRoot& automatic, checkpoint::Places& all);
+
 // The state_dict() of one nn.Module object, names relative to it, in torch's order.
 checkpoint::Places state_dict_of(const checkpoint::Contents& contents, pickle::Value module, std::uint32_t section,
                                  std::vector<std::string>* names_may_differ = nullptr);

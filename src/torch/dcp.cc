@@ -102,7 +102,8 @@ class DistcpItems final : public ChunkSource {
     std::shared_ptr<const OpenedFile> file;
     std::uint32_t tensor = 0;
   };
-  [[nodiscard]] Result<Found> find(const std::string& fqn, DType dtype, const DcpChunk& chunk, std::uint32_t place) const;
+  [[nodiscard]] Result<Found> find(const std::string& fqn, DType dtype, const DcpChunk& chunk,
+                                   std::uint32_t place) const;
   [[nodiscard]] Result<Found> find_inside(const std::string& fqn, std::uint32_t place) const;
 
   std::string folder_;
@@ -114,7 +115,8 @@ class DistcpItems final : public ChunkSource {
 Result<io::SourcePtr> DistcpItems::open_item(std::uint32_t index) const {
   const DcpPlace& place = places_[index];
   if (!io::stays_inside(place.file))
-    return fail(ErrorCode::Malformed, ".metadata names '{}', which is outside its folder", escape_for_display(place.file));
+    return fail(ErrorCode::Malformed, ".metadata names '{}', which is outside its folder",
+                escape_for_display(place.file));
   WICK_TRY(const auto whole, open_file(join_path(folder_, place.file)));
   if (!lies_within(place.offset, place.length, whole->size()))
     return fail_at(ErrorCode::Truncated, place.offset, "{} bytes wanted here, the file has {} in all", place.length,
@@ -122,7 +124,8 @@ Result<io::SourcePtr> DistcpItems::open_item(std::uint32_t index) const {
   WICK_TRY(auto item, io::slice(whole, place.offset, place.length, place.file));
   for (auto transform = place.transforms.rbegin(); transform != place.transforms.rend(); ++transform) {
     if (*transform != kZstdTransform)
-      return fail(ErrorCode::Unsupported, "the transform '{}' is none that wick undoes", escape_for_display(*transform));
+      return fail(ErrorCode::Unsupported, "the transform '{}' is none that wick undoes",
+                  escape_for_display(*transform));
     WICK_TRY(item, archive::unwrap(item, archive::Wrapper::Zstd, context_.limits, place.file));
   }
   return item;
@@ -244,7 +247,8 @@ Result<DcpMetadata> MetadataReader::read_metadata() {
 
 Result<void> MetadataReader::check_place(const DcpPlace& place) {
   if (!io::stays_inside(place.file))
-    return fail(ErrorCode::Malformed, ".metadata names '{}', which is outside its folder", escape_for_display(place.file));
+    return fail(ErrorCode::Malformed, ".metadata names '{}', which is outside its folder",
+                escape_for_display(place.file));
   auto known = file_sizes_.find(place.file);
   if (known == file_sizes_.end()) {
     std::error_code failed;
@@ -286,7 +290,8 @@ Value MetadataReader::tensor_of(const DcpEntry& entry) {
     return checkpoint::tensor_leaf(contents_,
                                    add_chunked(contents_, *opener_, *items_, *std::move(tensor), entry.requires_grad));
   // What is known is told all the same: dtype and sizes.
-  const std::uint32_t row = checkpoint::add_packed_tensor(contents_, entry.dtype.value_or(DType::NumpyOther), entry.size, kNone);
+  const std::uint32_t row =
+      checkpoint::add_packed_tensor(contents_, entry.dtype.value_or(DType::NumpyOther), entry.size, kNone);
   contents_.set_error(row, std::move(tensor).error());
   return checkpoint::tensor_leaf(contents_, row);
 }
@@ -313,11 +318,11 @@ Result<Contents> MetadataReader::read() {
   for (const DcpEntry& entry : metadata_.entries) {
     const Value value = entry.is_tensor ? tensor_of(entry) : object_of(entry);
     if (!tree.put(entry.fqn, entry.path, value))
-      contents_.findings.push_back({"colliding-path",
-                                    fmt::format("the path of '{}' is taken by another entry or empty; it is listed under its flat name",
-                                                escape_for_display(entry.fqn)),
-                                    std::string(kMetadata),
-                                    std::nullopt});
+      contents_.findings.push_back(
+          {"colliding-path",
+           fmt::format("the path of '{}' is taken by another entry or empty; it is listed under its flat name",
+                       escape_for_display(entry.fqn)),
+           std::string(kMetadata), std::nullopt});
   }
   contents_.sections.push_back({"", tree.build(), checkpoint::Role::Unknown});
   contents_.arena.drop_duplicate_keys();

@@ -104,7 +104,8 @@ Result<void> check_cover(const std::vector<std::int64_t>& size, const std::vecto
         return Error(ErrorCode::Limit, "the chunks of this checkpoint are too many to be compared");
       }
       if (overlap(one, chunks[order[k]]))
-        return fail(ErrorCode::Malformed, "the chunks at {} and {} overlap", show(one.start), show(chunks[order[k]].start));
+        return fail(ErrorCode::Malformed, "the chunks at {} and {} overlap", show(one.start),
+                    show(chunks[order[k]].start));
     }
   }
   return {};
@@ -122,8 +123,9 @@ Result<tensor::StoragePtr> ChunkOpener::open(std::uint32_t entry) const {
     WICK_TRY(auto whole, source_->open_whole(tensor->fqn, tensor->dtype, tensor->chunks[0], tensor->places[0]));
     if (whole != nullptr) return whole;
   }
-  return tensor::derived_storage(tensor->bytes, "put together from chunks",
-                                 [source = source_, tensor, limits = limits_] { return join(*source, *tensor, limits); });
+  return tensor::derived_storage(
+      tensor->bytes, "put together from chunks",
+      [source = source_, tensor, limits = limits_] { return join(*source, *tensor, limits); });
 }
 
 std::string ChunkOpener::file(std::uint32_t entry) const {

@@ -22,8 +22,8 @@ class ChunkSource {
   [[nodiscard]] virtual Result<std::vector<std::byte>> read(const std::string& fqn, DType dtype, const DcpChunk& chunk,
                                                             std::uint32_t place) const = 0;
   // The chunk's bytes as a storage of their own when they lie in C order somewhere; nullptr when they must be copied.
-  [[nodiscard]] virtual Result<tensor::StoragePtr> open_whole(const std::string& fqn, DType dtype, const DcpChunk& chunk,
-                                                              std::uint32_t place) const = 0;
+  [[nodiscard]] virtual Result<tensor::StoragePtr> open_whole(const std::string& fqn, DType dtype,
+                                                              const DcpChunk& chunk, std::uint32_t place) const = 0;
   [[nodiscard]] virtual std::string file(std::uint32_t place) const = 0;
 };
 

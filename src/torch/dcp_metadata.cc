@@ -97,7 +97,8 @@ Result<void> MetadataParser::fill_tensor(DcpEntry& entry, Value storage) const {
   for (const Value value : arena_.items(chunks)) {
     WICK_TRY(DcpChunk next, chunk(value));
     if (next.start.size() != entry.size.size())
-      return fail(ErrorCode::Malformed, "a chunk has {} dimensions, its tensor {}", next.start.size(), entry.size.size());
+      return fail(ErrorCode::Malformed, "a chunk has {} dimensions, its tensor {}", next.start.size(),
+                  entry.size.size());
     entry.chunks.push_back(std::move(next));
   }
   if (!entry.dtype) return Error(ErrorCode::Unsupported, "its dtype is none that wick knows");
@@ -136,7 +137,8 @@ Result<DcpMetadata> MetadataParser::parse(Value root) {
   for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
     DcpEntry entry;
     entry.fqn = text(pairs[i]);
-    if (const auto path = paths.find(entry.fqn); path != paths.end() && path->second.is(Kind::Tuple)) entry.path = path->second;
+    if (const auto path = paths.find(entry.fqn); path != paths.end() && path->second.is(Kind::Tuple))
+      entry.path = path->second;
     entry.is_tensor = class_of(pairs[i + 1]) == "TensorStorageMetadata";
     if (entry.is_tensor)
       if (auto filled = fill_tensor(entry, pairs[i + 1]); !filled) entry.error = std::move(filled).error();

@@ -57,8 +57,9 @@ bool DcpTree::put(const std::string& fqn, Value path, Value value) {
 Value DcpTree::container(const Node& node, bool may_be_list) {
   std::vector<std::uint32_t> order = node.children;
   if (may_be_list && node.all_integers) {
-    std::sort(order.begin(), order.end(),
-              [&](std::uint32_t a, std::uint32_t b) { return Arena::as_int(nodes_[a].key) < Arena::as_int(nodes_[b].key); });
+    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return Arena::as_int(nodes_[a].key) < Arena::as_int(nodes_[b].key);
+    });
     bool dense = true;
     for (std::size_t i = 0; i < order.size(); ++i)
       dense = dense && Arena::as_int(nodes_[order[i]].key) == static_cast<std::int64_t>(i);

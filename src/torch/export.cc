@@ -136,8 +136,8 @@ void ExportReader::read_container() {
     if (entry.crc == 0 && entry.size != 0) ++facts.crc_omitted;
   }
   for (const std::string_view name :
-       {kFormatRecord, std::string_view("archive_version"), std::string_view("version"), std::string_view(".data/version"),
-        std::string_view("byteorder"), std::string_view(".data/serialization_id")}) {
+       {kFormatRecord, std::string_view("archive_version"), std::string_view("version"),
+        std::string_view(".data/version"), std::string_view("byteorder"), std::string_view(".data/serialization_id")}) {
     const auto index = find(name);
     if (!index || zip_->entry(*index).size > kSmallRecord) continue;
     used_.insert(std::string(name));

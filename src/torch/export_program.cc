@@ -25,8 +25,10 @@ class ProgramEvents final : public wire::JsonEvents {
   }
   bool on_float(double, std::string_view) override { return true; }
   bool on_string(std::string& value) override {
-    if (keys_.size() == 1 && key() == "torch_version") program_.torch_version = std::move(value);
-    else if (in_buffer() && key() == "buffer_name") buffer_ = std::move(value);
+    if (keys_.size() == 1 && key() == "torch_version")
+      program_.torch_version = std::move(value);
+    else if (in_buffer() && key() == "buffer_name")
+      buffer_ = std::move(value);
     return true;
   }
   bool on_key(std::string& value) override {
@@ -55,7 +57,9 @@ class ProgramEvents final : public wire::JsonEvents {
   }
 
  private:
-  [[nodiscard]] std::string_view key() const { return keys_.empty() ? std::string_view() : std::string_view(keys_.back()); }
+  [[nodiscard]] std::string_view key() const {
+    return keys_.empty() ? std::string_view() : std::string_view(keys_.back());
+  }
   // graph_module.signature.input_specs[i].buffer.{arg, buffer_name, persistent}: a list's own level has an empty key.
   [[nodiscard]] bool in_buffer() const {
     return keys_.size() == 6 && keys_[4] == "buffer" && keys_[2] == "input_specs" && keys_[1] == "signature" &&

@@ -14,8 +14,8 @@ std::optional<std::int64_t> sym_int(const wire::Json& value);
 // A list of SymInts. Malformed when one is an expression or no SymInt: a stored tensor has sizes, not symbols.
 Result<std::vector<std::int64_t>> sym_ints(const wire::Json* list, std::string_view what);
 
-// A row over storage row `storage` as `meta` describes it; what is wrong becomes the row's error. Sets the device of the
-// row and, when the storage has no dtype yet (untyped), leaves it so.
+// A row over storage row `storage` as `meta` describes it; what is wrong becomes the row's error. Sets the device of
+// the row and, when the storage has no dtype yet (untyped), leaves it so.
 std::uint32_t add_exported_tensor(checkpoint::Contents& contents, const wire::Json& meta, std::uint32_t storage);
 
 }  // namespace wick::torch

@@ -251,7 +251,8 @@ Result<Value> MobileReader::read_dict(const FlatTable& dict) {
   WICK_TRY(const auto keys, known_list(dict, ptmf::kFirst));
   WICK_TRY(const auto values, known_list(dict, ptmf::kSecond));
   if (keys.size() != values.size())
-    return fail_at(ErrorCode::Malformed, dict.position(), "a dict has {} keys and {} values", keys.size(), values.size());
+    return fail_at(ErrorCode::Malformed, dict.position(), "a dict has {} keys and {} values", keys.size(),
+                   values.size());
   std::vector<Value> pairs;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     pairs.push_back(keys[i]);
@@ -359,7 +360,8 @@ Result<Value> MobileReader::read_value(const FlatTable& row) {
     case ptmf::Tag::Tuple: return read_list(*table, true);
     case ptmf::Tag::Dict: return read_dict(*table);
     case ptmf::Tag::Object: return read_object(*table);
-    case ptmf::Tag::IntList: return read_numbers<std::int64_t>(*table, [&](std::int64_t n) { return arena.integer(n); });
+    case ptmf::Tag::IntList:
+      return read_numbers<std::int64_t>(*table, [&](std::int64_t n) { return arena.integer(n); });
     case ptmf::Tag::DoubleList: return read_numbers<double>(*table, [&](double n) { return arena.real(n); });
     case ptmf::Tag::BoolList:
       return read_numbers<std::uint8_t>(*table, [](std::uint8_t n) { return Arena::boolean(n != 0); });

@@ -156,14 +156,47 @@ std::string members_of(const Contents& contents, Value module, bool list) {
   return text;
 }
 
+std::optional<std::string> packed_text(const Contents& contents, Value module);
+
 std::string extra_of(const Contents& contents, Value module, const ModuleClass* known, bool* complete = nullptr) {
   if (complete != nullptr) *complete = true;
   if (known == nullptr) return {};
   if (known->repr == ModuleRepr::ParameterList) return members_of(contents, module, true);
   if (known->repr == ModuleRepr::ParameterDict) return members_of(contents, module, false);
   const auto text = fill_template(contents, module, known->extra);
-  if (complete != nullptr) *complete = text.has_value() && known->repr != ModuleRepr::Packed;
+  if (complete != nullptr)
+    *complete = text.has_value() && (known->repr != ModuleRepr::Packed || packed_text(contents, module).has_value());
   return text.value_or("");
+}
+
+// What LinearPackedParams and EmbeddingPackedParams print: the weight, or (weight, bias).
+std::optional<std::string> packed_text(const Contents& contents, Value module) {
+  const ModuleClass* known = find_module_class(class_of(contents, module));
+  if (known == nullptr || known->repr != ModuleRepr::Packed) return std::nullopt;
+  const bool embedding = known->name == "EmbeddingPackedParams";
+  Value value =
+      unpack_script_object(contents, attribute_of(contents, module, embedding ? "_packed_weight" : "_packed_params"));
+  const auto text_of = [&](Value part) -> std::optional<std::string> {
+    part = contents.resolve(part);
+    if (part.is(Kind::None)) return "None";
+    const Meaning meaning = contents.meaning(part);
+    if (meaning.what != Meaning::What::Tensor) return std::nullopt;
+    const auto text = tensor_text(contents, meaning.index);
+    if (!text || !contents.tensors[meaning.index].is_parameter) return text;
+    return "Parameter containing:\n" + *text;
+  };
+  if (!value.is(Kind::Tuple)) return std::nullopt;
+  const auto items = contents.arena.items(value);
+  if (embedding) {  // (version, [weight], [], [bits])
+    const Value list = items.size() > 1 ? contents.resolve(items[1]) : Value();
+    if (!list.is(Kind::List) || contents.arena.items(list).size() != 1) return std::nullopt;
+    return text_of(contents.arena.items(list)[0]);
+  }
+  if (items.size() != 2) return std::nullopt;  // sparse ones are packed for one engine
+  const auto weight = text_of(items[0]);
+  const auto bias = text_of(items[1]);
+  if (!weight || !bias) return std::nullopt;
+  return "(" + *weight + ", " + *bias + ")";
 }
 
 // ---- the tree ----
@@ -226,6 +259,7 @@ class Printer {
   // The text of what is no module or can not be entered; of a module nothing yet: it is pushed.
   std::optional<std::string> open(Value value) {
     if (!is_module(contents_, value)) return value.is(Kind::None) ? "None" : python::repr(contents_, value);
+    if (auto packed = packed_text(contents_, value)) return packed;
     if (stack_.size() >= kDeepest || bytes_ > kMostBytes || !open_.insert(value).second) return "...";
     const ClassName name = class_of(contents_, value);
     const ModuleClass* known = find_module_class(name);

@@ -88,7 +88,7 @@ bool holds(const Contents& contents, Value module, std::string_view condition) {
   return equals(contents, value, condition.substr(mark + 1)) == (condition[mark] == '=');
 }
 
-// qscheme() of the weight that packed parameters hold. The pickle says per_channel_affine of float zero points too.
+// qscheme() of the weight that packed parameters hold.
 std::optional<std::string> scheme_of(const Contents& contents, Value module) {
   const Value packed = attribute_of(contents, module, "_packed_params");
   Value holder = attribute_of(contents, packed, "_packed_params");
@@ -99,15 +99,15 @@ std::optional<std::string> scheme_of(const Contents& contents, Value module) {
     todo.pop_back();
     const Meaning meaning = contents.meaning(value);
     if (meaning.what == Meaning::What::Tensor) {
-      const checkpoint::TensorMore* more = contents.find_more(meaning.index);
-      if (more == nullptr || more->scheme.empty()) continue;
-      const bool floats =
-          more->zero_points != checkpoint::kNone && (contents.tensors[more->zero_points].dtype == DType::Float32 ||
-                                                     contents.tensors[more->zero_points].dtype == DType::Float64);
-      return "torch." + more->scheme + (floats && more->scheme == "per_channel_affine" ? "_float_qparams" : "");
+      const std::string scheme = scheme_text(contents, meaning.index);
+      if (scheme.empty()) continue;
+      return "torch." + scheme;
     }
     if (!value.is(Kind::Tuple) && !value.is(Kind::List)) continue;
     const auto items = contents.arena.items(value);
+    // sparse: (version, bias, block, block, scales, zero points, is per tensor, row blocks, columns, weights, ...)
+    if (items.size() >= 10 && items[6].is(Kind::Bool))
+      return pickle::Arena::as_bool(items[6]) ? "torch.per_tensor_affine" : "torch.per_channel_affine";
     const std::size_t few = std::min<std::size_t>(items.size(), 8);
     for (std::size_t i = few; i-- > 0 && todo.size() < 64;) todo.push_back(items[i]);
   }

@@ -224,7 +224,8 @@ Result<void> ScriptJsonReader::read_attributes() {
     const Value value = Arena::object_at(i);
     const auto& object = arena.object(value);
     if (!arena.is_global(object.callable, "torch.jit._pickle", "build_tensor_from_id")) continue;
-    const auto arguments = object.args.is(Kind::Tuple) ? arena.items(object.args) : std::span<const Value>(&object.args, 1);
+    const auto arguments =
+        object.args.is(Kind::Tuple) ? arena.items(object.args) : std::span<const Value>(&object.args, 1);
     if (arguments.size() != 1 || !arguments[0].is(Kind::Int)) continue;
     const std::int64_t id = Arena::as_int(arguments[0]);
     if (id < 0 || static_cast<std::uint64_t>(id) >= contents_.tensors.size()) {

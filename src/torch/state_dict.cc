@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "checkpoint/key_text.h"
+#include "base/cursor.h"
 #include "torch/auto_root.h"
 #include "torch/module_class.h"
 #include "torch/module_repr.h"
@@ -269,8 +269,10 @@ class StateDictWalk {
   }
 
   void add_what_the_class_adds(Value module, std::uint32_t node, const ModuleClass& known) {
-    const auto [first, last] = std::equal_range(contents_.made.begin(), contents_.made.end(),
-                                                checkpoint::MadeTensor{module, {}, 0}, lies_before);
+    const auto range = std::equal_range(contents_.made.begin(), contents_.made.end(),
+                                        checkpoint::MadeTensor{module, {}, 0}, lies_before);
+    const auto first = range.first;  // clang 14 captures no structured bindings
+    const auto last = range.second;
     each_rule(known.state, [&](char mark, std::string_view name) {
       const auto made = std::find_if(first, last, [&](const checkpoint::MadeTensor& candidate) {
         return contents_.arena.is_text(candidate.key, name);
@@ -284,9 +286,17 @@ class StateDictWalk {
       }
       Value value = attribute_of(contents_, module, name);
       if (mark != ' ') value = unpack_script_object(contents_, value);
+      if (mark == '*' && !is_weight_and_bias(value))
+        note(std::string(known.name) + " is packed for one engine: torch unpacks it into a weight and a bias");
       if (mark == '%') value = first_tensor_in(value);
       add_value(value, attribute, StepKind::Label, made->key, Role::Attribute);
     });
+  }
+
+  [[nodiscard]] bool is_weight_and_bias(Value value) const {
+    if (!value.is(Kind::Tuple)) return false;
+    const auto items = contents_.arena.items(value);
+    return items.size() == 2 && is_tensor(contents_, contents_.resolve(items[0]));
   }
 
   // The way to an attribute, hidden: its own name, or the place in the tuple of __getstate__.
@@ -355,9 +365,30 @@ class StateDictWalk {
   std::unordered_set<Value> open_;  // modules on the way down
 };
 
+// The class heads of a TorchScript archive: what its code/ records say before the first method.
+void read_sources(Contents& contents) {
+  constexpr std::uint64_t kMostMembers = 100'000;
+  constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
+  if (contents.kind != FileKind::TorchScript || contents.members == nullptr || !contents.sources.empty()) return;
+  std::uint64_t left = kMostBytes;
+  const std::uint64_t count = std::min(contents.members->size(), kMostMembers);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const checkpoint::Member member = contents.members->at(i);
+    const bool code = member.name.ends_with(".py") && member.name.find("code/") != std::string::npos;
+    if (!code || member.size > left) continue;
+    const auto source = contents.members->open(member.name, contents.limits);
+    if (!source || (*source)->size() > left) continue;  // without it, all tensor attributes of the class are listed
+    std::vector<std::byte> bytes(static_cast<std::size_t>((*source)->size()));
+    if (!(*source)->read_at(0, bytes)) continue;
+    left -= bytes.size();
+    contents.sources.emplace(member.name, as_text(bytes));
+  }
+}
+
 }  // namespace
 
 void prepare_modules(Contents& contents) {
+  read_sources(contents);
   Maker maker(contents);
   std::unordered_map<Value, const ModuleClass*> classes;  // by callable: few, met often
   const std::size_t count = contents.arena.object_count();

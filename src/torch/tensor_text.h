@@ -10,9 +10,13 @@
 
 namespace wick::torch {
 
-// What str(tensor) gives. nullopt for what this does not print (more than 1000 elements, more than one dimension, other
-// dtypes than floats, integers and bool, elements that can not be read).
+// What str(tensor) gives. nullopt for what this does not print (more than 1000 elements, other dtypes than float32,
+// float64, integers, bool and quantized 8-bit ones, elements that can not be read).
 std::optional<std::string> tensor_text(const checkpoint::Contents& contents, std::uint32_t tensor);
+
+// qscheme() of a quantized tensor: the pickle says per_channel_affine of float zero points too, torch then shows
+// per_channel_affine_float_qparams.
+std::string scheme_text(const checkpoint::Contents& contents, std::uint32_t tensor);
 
 // What str(tensor.item()) gives for a tensor without dimensions; nullopt likewise.
 std::optional<std::string> item_text(const checkpoint::Contents& contents, std::uint32_t tensor);

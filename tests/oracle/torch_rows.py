@@ -55,7 +55,7 @@ def describe(t):
         sizes, strides, offsets = t._nested_tensor_size(), t._nested_tensor_strides(), t._nested_tensor_storage_offsets()
         buffer = torch.empty(0, dtype=t.dtype).set_(t.untyped_storage(), 0, (t.untyped_storage().nbytes() // t.element_size(),), (1,))
         return row | {"shape": None, "strides": None, "sha256": None, "layout": "nested",
-                      "parts": {"buffer": digest(buffer), "sizes": digest(sizes), "strides": digest(strides), "storage_offsets": digest(offsets)}}
+                      "parts": {"buffer": digest(buffer), "sizes": digest(sizes), "strides": digest(strides), "offsets": digest(offsets)}}
     if t.layout == torch.jagged:
         return row | {"shape": None, "strides": None, "sha256": None, "layout": "jagged",
                       "parts": {"values": digest(t.values()), "offsets": digest(t.offsets())}}
