@@ -31,7 +31,7 @@ constexpr std::size_t kMostShown = 8;         // elements of an array in its sum
 constexpr std::size_t kMostFindings = 20;
 
 enum class GgufType : std::uint32_t { U8, I8, U16, I16, U32, I32, F32, Bool, String, Array, U64, I64, F64 };
-constexpr std::array<std::string_view, 13> kTypeNames{"u8",  "i8",   "u16", "i16",   "u32", "i32", "f32",
+constexpr std::array<std::string_view, 13> kTypeNames{"u8",   "i8",  "u16",   "i16", "u32", "i32", "f32",
                                                       "bool", "str", "array", "u64", "i64", "f64"};
 // Bytes an element takes at least: what a declared count is compared with before anything is made.
 constexpr std::array<std::uint64_t, 13> kLeastBytes{1, 1, 2, 2, 4, 4, 4, 1, 4, 8, 8, 8, 8};
@@ -68,7 +68,21 @@ class GgufReader {
   template <class T>
   Result<Shown> real(std::string_view key, bool show);
   Result<Shown> scalar(GgufType type, std::string_view key, bool show);
+  struct OpenArray {
+    Value list;
+    GgufType type;
+    std::uint64_t left;
+  };
+  struct ArrayReading {
+    std::string_view key;
+    std::vector<OpenArray> open;  // innermost last
+    std::string summary;
+    Value outermost;
+    std::size_t shown = 0;
+  };
   Result<Shown> read_array(std::string_view key);
+  Result<void> begin_array(ArrayReading& reading);
+  Result<void> read_batch(ArrayReading& reading);
   Result<void> note_alignment(std::uint32_t type, const Shown& shown);
   Result<void> read_tensors(std::uint64_t count);
   Result<void> read_tensor();
@@ -196,68 +210,68 @@ Result<Shown> GgufReader::scalar(GgufType type, std::string_view key, bool show)
 
 // An array, nested ones with a stack of their own. The text is a summary: type, count and the first elements.
 Result<Shown> GgufReader::read_array(std::string_view key) {
-  struct Open {
-    Value list;
-    GgufType type;
-    std::uint64_t left;
-  };
-  std::vector<Open> open;
-  std::string summary;
-  std::size_t shown = 0;
-  Value outermost;
-  const auto begin = [&]() -> Result<void> {
-    const std::uint64_t at = cursor_.offset();
-    WICK_TRY(const std::uint32_t type, number<std::uint32_t>("array element type"));
-    WICK_TRY(const std::uint64_t count, length("array length"));
-    if (type >= kTypeNames.size())
-      return fail_at(ErrorCode::Malformed, at, "array element type {} of '{}' is none", type, escape_for_display(key));
-    if (open.size() >= kMostArrayDepth)
-      return fail_at(ErrorCode::Limit, at, "arrays nest deeper than {}", kMostArrayDepth);
-    // Each element has bytes behind it, so the list below is bounded by the file.
-    WICK_TRY(const std::uint64_t least, checked_mul(count, kLeastBytes[type], "array size"));
-    WICK_CHECK(need(least, "array"));
-    WICK_TRY(const std::uint64_t held, checked_mul(count, sizeof(Value), "array size"));
-    WICK_CHECK(check_memory(contents_.limits, held, "a metadata array"));
-    const Value list = contents_.arena.list();
-    if (open.empty()) {
-      outermost = list;
-      summary = fmt::format("{} × {}", count, kTypeNames[type]);
-    } else {
-      contents_.arena.append(open.back().list, std::span(&list, 1));
-    }
-    open.push_back({list, static_cast<GgufType>(type), count});
-    return {};
-  };
-  WICK_CHECK(begin());
-  std::vector<Value> batch;
-  while (!open.empty()) {
-    if (open.back().left == 0) {
-      open.pop_back();
+  ArrayReading reading{key, {}, {}, {}, 0};
+  WICK_CHECK(begin_array(reading));
+  while (!reading.open.empty()) {
+    OpenArray& top = reading.open.back();
+    if (top.left == 0) {
+      reading.open.pop_back();
       continue;
     }
-    if (open.back().type == GgufType::Array) {
-      --open.back().left;
-      WICK_CHECK(begin());
+    if (top.type != GgufType::Array) {
+      WICK_CHECK(read_batch(reading));
       continue;
     }
-    batch.clear();
-    const std::uint64_t count = std::min<std::uint64_t>(open.back().left, 4096);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const bool show = shown < kMostShown && open.size() == 1;
-      WICK_TRY(const Shown element, scalar(open.back().type, key, show));
-      batch.push_back(element.value);
-      if (show) {
-        summary += shown == 0 ? ": " : ", ";
-        summary += element.text.size() > 40 ? element.text.substr(0, 40) + "..." : element.text;
-        ++shown;
-      }
-    }
-    contents_.arena.append(open.back().list, batch);
-    open.back().left -= count;
-    if (open.size() == 1 && open.back().left == 0 && shown == kMostShown && contents_.arena.items(outermost).size() > shown)
-      summary += ", ...";
+    --top.left;
+    WICK_CHECK(begin_array(reading));
   }
-  return Shown{outermost, std::move(summary)};
+  return Shown{reading.outermost, std::move(reading.summary)};
+}
+
+Result<void> GgufReader::begin_array(ArrayReading& reading) {
+  const std::uint64_t at = cursor_.offset();
+  WICK_TRY(const std::uint32_t type, number<std::uint32_t>("array element type"));
+  WICK_TRY(const std::uint64_t count, length("array length"));
+  if (type >= kTypeNames.size())
+    return fail_at(ErrorCode::Malformed, at, "array element type {} of '{}' is none", type,
+                   escape_for_display(reading.key));
+  if (reading.open.size() >= kMostArrayDepth)
+    return fail_at(ErrorCode::Limit, at, "arrays nest deeper than {}", kMostArrayDepth);
+  // Each element has bytes behind it, so the list below is bounded by the file.
+  WICK_TRY(const std::uint64_t least, checked_mul(count, kLeastBytes[type], "array size"));
+  WICK_CHECK(need(least, "array"));
+  WICK_TRY(const std::uint64_t held, checked_mul(count, sizeof(Value), "array size"));
+  WICK_CHECK(check_memory(contents_.limits, held, "a metadata array"));
+  const Value list = contents_.arena.list();
+  if (reading.open.empty()) {
+    reading.outermost = list;
+    reading.summary = fmt::format("{} × {}", count, kTypeNames[type]);
+  } else {
+    contents_.arena.append(reading.open.back().list, std::span(&list, 1));
+  }
+  reading.open.push_back({list, static_cast<GgufType>(type), count});
+  return {};
+}
+
+// Some elements of the innermost array; of the outermost one the first are shown.
+Result<void> GgufReader::read_batch(ArrayReading& reading) {
+  OpenArray& top = reading.open.back();
+  const bool outermost = reading.open.size() == 1;
+  const std::uint64_t count = std::min<std::uint64_t>(top.left, 4096);
+  std::vector<Value> batch;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const bool show = outermost && reading.shown < kMostShown;
+    WICK_TRY(const Shown element, scalar(top.type, reading.key, show));
+    batch.push_back(element.value);
+    if (!show) continue;
+    reading.summary += reading.shown++ == 0 ? ": " : ", ";
+    reading.summary += element.text.size() > 40 ? element.text.substr(0, 40) + "..." : element.text;
+  }
+  contents_.arena.append(top.list, batch);
+  top.left -= count;
+  if (outermost && top.left == 0 && contents_.arena.items(reading.outermost).size() > kMostShown)
+    reading.summary += ", ...";
+  return {};
 }
 
 Result<Shown> GgufReader::read_value(std::uint32_t type, std::string_view key) {
@@ -304,11 +318,11 @@ Result<void> GgufReader::read_tensor() {
   WICK_TRY(const std::uint32_t rank, number<std::uint32_t>("number of dimensions"));
   WICK_CHECK(need(std::uint64_t{rank} * (version_ > 1 ? 8 : 4), "dimensions"));
   if (rank > kMostDimensions)
-    contents_.findings.push_back({"too-many-dimensions",
-                                  fmt::format("{} has {} dimensions, ggml takes {}", escape_for_display(name), rank,
-                                              kMostDimensions),
-                                  {},
-                                  tensor.described_at});
+    contents_.findings.push_back(
+        {"too-many-dimensions",
+         fmt::format("{} has {} dimensions, ggml takes {}", escape_for_display(name), rank, kMostDimensions),
+         {},
+         tensor.described_at});
   std::vector<std::int64_t> shape(rank);
   for (std::size_t i = rank; i-- > 0;) {  // the file has the innermost first, torch the outermost
     WICK_TRY(const std::uint64_t size, length("dimension"));
@@ -463,8 +477,8 @@ Result<Contents> read_gguf(const checkpoint::Probe& probe) {
     GgufReader reader(contents, bytes, file_bytes);
     auto read = reader.read();
     if (read) return contents;
-    const bool more_helps = read.error().code() == ErrorCode::Truncated && reader.wanted() > window &&
-                            reader.wanted() <= file_bytes;
+    const bool more_helps =
+        read.error().code() == ErrorCode::Truncated && reader.wanted() > window && reader.wanted() <= file_bytes;
     if (!more_helps) return std::move(read).error();
     window = std::min(file_bytes, std::max(reader.wanted(), window * 4));
   }

@@ -28,7 +28,8 @@ echo "pkg-config: ok"
 
 # Each header compiles alone, without the headers of any library wick itself uses.
 find "$work/prefix/include" -name '*.h' | while read -r header; do
-  "$cxx" -std=c++20 -Wall -Wextra -Werror -fsyntax-only -x c++ -I "$work/prefix/include" "$header" -include cstddef
+  echo "#include \"$header\"" |
+    "$cxx" -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I "$work/prefix/include" -x c++ -
 done
 echo "headers: ok"
 
