@@ -66,6 +66,12 @@ Handler Walk::handler_of(Value callable) {
 void Walk::enter(std::size_t first, std::size_t end, const std::vector<Value>& persistent_ids,
                  const StorageOfId& storage_of_id) {
   const std::size_t before = ids_.size();
+  constexpr std::size_t kMany = 1000;  // little saves in a pickle must not make the tables grow by one
+  if (persistent_ids.size() > kMany) {
+    ids_.reserve(before + persistent_ids.size());
+    contents_.storages.reserve(contents_.storages.size() + persistent_ids.size());
+    contents_.tensors.reserve(contents_.tensors.size() + persistent_ids.size());
+  }
   for (const Value id : persistent_ids) {
     const std::uint32_t storage = storage_of_id(contents_, id);
     const Meaning::What what = contents_.meaning(id).what;
