@@ -40,7 +40,8 @@ class Memo {
   [[nodiscard]] std::uint64_t bytes_held() const { return bytes_; }
 
  private:
-  static constexpr std::size_t kPageSlots = 4096;
+  // Small: a plain pickle of tensors holds a hundred thousand little pickles, each with a memo of its own.
+  static constexpr std::size_t kPageSlots = 256;
 
   [[nodiscard]] Value get_sparse(std::uint32_t slot) const {
     if (sparse_.empty()) [[likely]]
@@ -50,7 +51,7 @@ class Memo {
   }
 
   void put_slow(std::uint32_t slot, Value value) {
-    // Pages only where the slots are dense: a stream that sets every 4096th slot must not get 32 KiB for 5 bytes.
+    // Pages only where the slots are dense: a stream that sets every 256th slot must not get 2 KiB for 5 bytes.
     if (slot / 4 <= count_ + kPageSlots) {
       const std::size_t page = slot / kPageSlots;
       if (page >= pages_.size()) pages_.resize(page + 1);

@@ -123,8 +123,7 @@ TEST(PlainPickle, reads_storages_that_are_saves_of_their_own) {
 }
 
 TEST(PlainPickle, goes_down_any_depth_of_saves_without_recursion) {
-  std::string save = legacy_save(floats(str("x"), 0), {});
-  save = legacy_save(legacy_floats("0", 1), {{"0", 1, "abcd"}});
+  std::string save = legacy_save(legacy_floats("0", 1), {{"0", 1, "abcd"}});
   constexpr int kDepth = 2000;
   for (int i = 0; i < kDepth; ++i) save = legacy_save(as_bytes(save), {});
   const Rows rows(read_plain_pickle(probe_of(pickle_of(dict({str("a"), as_bytes(save)})))));
@@ -135,6 +134,17 @@ TEST(PlainPickle, goes_down_any_depth_of_saves_without_recursion) {
   const auto refused = read_plain_pickle(probe_of(pickle_of(dict({str("a"), as_bytes(save)})), shallow));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::Limit);
+}
+
+TEST(PlainPickle, reads_zips_inside_and_stops_at_the_limit_of_nesting) {
+  std::string save = save_zip(floats(str("0"), 1), {{"data/0", "abcd"}});
+  const Rows one(read_plain_pickle(probe_of(pickle_of(dict({str("a"), as_bytes(save)})))));
+  ASSERT_TRUE(one.ok());
+  EXPECT_EQ(one.elements("a"), "abcd");
+  for (int i = 0; i < 10; ++i) save = save_zip(as_bytes(save), {});
+  const Rows many(read_plain_pickle(probe_of(pickle_of(dict({str("a"), as_bytes(save)})))));
+  ASSERT_TRUE(many.ok());
+  EXPECT_EQ(many.error_of("a"), "archives are nested in pickles deeper than 8 levels (--max-nesting)");
 }
 
 TEST(PlainPickle, lists_a_nested_save_that_can_not_be_read) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/try.h"
 #include "python/meaning.h"
 #include "tensor/dtype.h"
 #include "torch/nested_save.h"
@@ -44,6 +45,8 @@ Handler find_handler(std::string_view module, std::string_view name) {
     if (module == "torch" || module == "torch.cuda" || module == "torch._tensor") return legacy_tensor;
     if (module == "torch.sparse" || module == "torch.cuda.sparse") return legacy_sparse_tensor;
   }
+  // Storages before 1.1 were their class applied to a list of numbers.
+  if ((module == "torch" || module == "torch.cuda") && tensor::find_by_storage_class(name)) return storage_from_list;
   if (module.starts_with("__torch__.torch.classes.") && name.ends_with("Base")) return packed_parameters;
   return nullptr;
 }
@@ -63,6 +66,12 @@ Handler Walk::handler_of(Value callable) {
 void Walk::enter(std::size_t first, std::size_t end, const std::vector<Value>& persistent_ids,
                  const StorageOfId& storage_of_id) {
   const std::size_t before = ids_.size();
+  constexpr std::size_t kMany = 1000;  // little saves in a pickle must not make the tables grow by one
+  if (persistent_ids.size() > kMany) {
+    ids_.reserve(before + persistent_ids.size());
+    contents_.storages.reserve(contents_.storages.size() + persistent_ids.size());
+    contents_.tensors.reserve(contents_.tensors.size() + persistent_ids.size());
+  }
   for (const Value id : persistent_ids) {
     const std::uint32_t storage = storage_of_id(contents_, id);
     const Meaning::What what = contents_.meaning(id).what;
@@ -75,11 +84,24 @@ void Walk::enter(std::size_t first, std::size_t end, const std::vector<Value>& p
   // A pickle may hold a million saves of one storage each: only what is new is looked at.
   const auto first_new = ids_.begin() + static_cast<std::ptrdiff_t>(before == 0 ? 0 : before - 1);
   if (!std::is_sorted(first_new, ids_.end(), by_index)) std::stable_sort(ids_.begin(), ids_.end(), by_index);
-  frames_.push_back({first, end, {}});
+  frames_.push_back({first, end, {}, false});
+}
+
+// A memoised function and its memoised arguments make a row from five bytes of the pickle: the rows count as memory.
+Result<void> Walk::check_rows() const {
+  constexpr std::uint64_t kErrorBytes = 256;  // about what an Error with its message holds
+  const std::uint64_t rows = contents_.tensors.size() * sizeof(TensorRow) +
+                             contents_.more.size() * (sizeof(checkpoint::TensorMore) + kErrorBytes) +
+                             contents_.storages.size() * sizeof(checkpoint::StorageRow) +
+                             contents_.errors.size() * kErrorBytes;
+  return check_memory(contents_.limits, rows + arena().bytes_held(), "what the pickle makes");
 }
 
 Result<void> Walk::run() {
-  while (!frames_.empty() && !failure_) {
+  constexpr std::uint64_t kBetweenChecks = 4096;
+  std::uint64_t seen = 0;
+  while (!frames_.empty()) {
+    if (seen++ % kBetweenChecks == 0) WICK_CHECK(check_rows());
     Frame& frame = frames_.back();
     const std::size_t depth = frames_.size();
     if (!frame.postponed.empty() && frame.postponed.begin()->first < frame.next) {
@@ -89,13 +111,13 @@ Result<void> Walk::run() {
     } else if (frame.next < frame.end) {
       look_at(frame, pickle::Arena::object_at(frame.next++));
     } else {
+      if (frame.archive) --archives_;
       frames_.pop_back();
     }
     if (frames_.size() > depth && frames_.size() > contents_.limits.max_depth)
       return fail(ErrorCode::Limit, "saves are nested in saves deeper than {} levels (--max-depth)",
                   contents_.limits.max_depth);
   }
-  if (failure_) return *std::move(failure_);
   list_unused_storages();
   return {};
 }
@@ -275,10 +297,25 @@ std::uint32_t Walk::add_owned_storage(std::vector<std::byte> bytes, DType dtype)
 }
 
 Result<Value> Walk::enter_nested(std::string_view bytes) {
-  auto nested = open_nested_bytes(contents_, bytes);
-  if (!nested) return std::move(nested).error();
-  enter(nested->first_object, nested->end_object, nested->persistent_ids, nested->storage_of_id);
-  return nested->root;
+  const Limits& limits = contents_.limits;
+  WICK_CHECK(check_memory(limits, arena().bytes_held(), "a save inside the pickle"));
+  const bool archive =
+      bytes.starts_with("PK");  // deflate can hold itself; a legacy stream is longer than what it holds
+  if (archive && archives_ >= limits.max_nesting)
+    return fail(ErrorCode::Limit, "archives are nested in pickles deeper than {} levels (--max-nesting)",
+                limits.max_nesting);
+  WICK_TRY(const auto nested, open_nested_bytes(contents_, bytes));
+  enter(nested.first_object, nested.end_object, nested.persistent_ids, nested.storage_of_id);
+  frames_.back().archive = archive;
+  if (archive) ++archives_;
+  return nested.root;
+}
+
+void Walk::tell_broken_save(const Error& error) {
+  constexpr std::uint32_t kTold = 10;  // each of them also stands in its own row
+  if (++broken_saves_ > kTold) return;
+  contents_.findings.push_back(
+      {"nested-save", fmt::format("a save inside the pickle can not be read: {}", error.message()), {}, {}});
 }
 
 Result<void> give_meaning(checkpoint::Contents& contents, std::size_t first_object,

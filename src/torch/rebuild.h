@@ -81,6 +81,8 @@ class Walk {
 
   // Reads the whole torch.save file in `bytes` (which the arena holds): its objects are looked at next.
   Result<pickle::Value> enter_nested(std::string_view bytes);
+  // Tells of a nested save that could not be read; of the first ones only.
+  void tell_broken_save(const Error& error);
 
   // Room for sizes and strides, so that a million tensors allocate nothing.
   std::vector<std::int64_t> sizes;
@@ -91,6 +93,7 @@ class Walk {
     std::size_t next = 0;
     std::size_t end = 0;
     std::multimap<std::size_t, pickle::Value> postponed;  // by the object to wait for
+    bool archive = false;                                 // a zip inside the pickle
   };
   struct Id {
     pickle::Value id;
@@ -98,6 +101,7 @@ class Walk {
     bool used = false;
   };
 
+  [[nodiscard]] Result<void> check_rows() const;
   void look_at(Frame& frame, pickle::Value object);
   void give_meaning(pickle::Value object);
   [[nodiscard]] std::size_t last_needed(pickle::Value object) const;
@@ -111,9 +115,10 @@ class Walk {
   std::size_t next_id_ = 0;  // the one most likely asked for next
   StorageIds storage_ids_;
   std::unordered_map<pickle::Value, Handler> handlers_;
+  std::uint32_t broken_saves_ = 0;
+  std::uint32_t archives_ = 0;  // zips inside pickles that are being looked at
   std::shared_ptr<OwnedBytes> owned_;
   std::uint32_t owned_opener_ = checkpoint::kNone;
-  std::optional<Error> failure_;
 };
 
 // ---- pieces shared by handlers ----

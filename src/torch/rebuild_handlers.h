@@ -29,6 +29,7 @@ bool rebuild_device_tensor(Walk& walk, pickle::Value object, Arguments args);
 bool old_parameter(Walk& walk, pickle::Value object, Arguments args);
 bool uninitialized(Walk& walk, pickle::Value object, Arguments args);
 // rebuild_values.cc
+bool storage_from_list(Walk& walk, pickle::Value object, Arguments args);
 bool load_from_bytes(Walk& walk, pickle::Value object, Arguments args);
 bool size_value(Walk& walk, pickle::Value object, Arguments args);
 bool device_value(Walk& walk, pickle::Value object, Arguments args);

@@ -181,6 +181,16 @@ TEST(Rebuild, tensors_and_variables_of_torch_0_1) {
   EXPECT_EQ(rows.elements("late"), "abcdefgh");
 }
 
+TEST(Rebuild, storages_before_1_1_are_lists_of_numbers) {
+  const std::string half("G\x3f\xe0\0\0\0\0\0\0", 9);
+  const auto old = reduce(global("torch", "FloatStorage"), {list({half, integer(2)})});
+  const auto bad = reduce(global("torch", "ByteStorage"), {list({integer(256)})});
+  const auto rows =
+      read_object(dict({str("a"), tensor_v2(old, 0, {2}, {1}), str("b"), tensor_v2(bad, 0, {1}, {1})}), {});
+  EXPECT_EQ(rows.elements("a"), std::string("\0\0\0\x3f\0\0\0\x40", 8));
+  EXPECT_NE(rows.error_of("b"), "");
+}
+
 TEST(Rebuild, meta_tensors_have_a_shape_and_no_bytes) {
   const auto meta = reduce(global("torch._utils", "_rebuild_meta_tensor_no_storage"),
                            {global("torch", "bfloat16"), dims({2, 3}), dims({3, 1}), kFalse});

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Torch's values that are no tensors: sizes, devices, layouts, memory formats, and what is transparent.
-#include "base/text.h"
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <utility>
+
 #include "torch/rebuild_handlers.h"
 
 namespace wick::torch {
@@ -9,6 +14,67 @@ using checkpoint::Meaning;
 using pickle::Arena;
 using pickle::Kind;
 using pickle::Value;
+
+namespace {
+
+template <class T>
+void append(std::vector<std::byte>& out, T value) {
+  std::array<std::byte, sizeof(T)> raw{};
+  std::memcpy(raw.data(), &value, sizeof(T));
+  if constexpr (std::endian::native == std::endian::big) std::reverse(raw.begin(), raw.end());
+  out.insert(out.end(), raw.begin(), raw.end());
+}
+
+// One element as the storage held it; false when the number is none of that type.
+bool append_number(const Arena& arena, Value number, DType dtype, std::vector<std::byte>& out) {
+  const bool whole = number.is(Kind::Int) || number.is(Kind::Bool);
+  const std::int64_t integer = number.is(Kind::Int)                              ? Arena::as_int(number)
+                               : number.is(Kind::Bool) && Arena::as_bool(number) ? 1
+                                                                                 : 0;
+  if (!whole && !number.is(Kind::Float)) return false;
+  const double real = whole ? static_cast<double>(integer) : arena.as_real(number);
+  switch (dtype) {
+    case DType::Float32: append(out, static_cast<float>(real)); return true;  // was a float: no digit is lost
+    case DType::Float64: append(out, real); return true;
+    case DType::UInt8: append(out, static_cast<std::uint8_t>(integer)); return whole && integer >= 0 && integer < 256;
+    case DType::Bool: append(out, static_cast<std::uint8_t>(integer)); return whole && integer >= 0 && integer < 2;
+    case DType::Int8:
+      append(out, static_cast<std::int8_t>(integer));
+      return whole && std::in_range<std::int8_t>(integer);
+    case DType::Int16:
+      append(out, static_cast<std::int16_t>(integer));
+      return whole && std::in_range<std::int16_t>(integer);
+    case DType::Int32:
+      append(out, static_cast<std::int32_t>(integer));
+      return whole && std::in_range<std::int32_t>(integer);
+    case DType::Int64: append(out, integer); return whole;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+// torch.FloatStorage([1.0, 2.0]): how pickle.dump wrote a storage before 1.1
+bool storage_from_list(Walk& walk, Value object, Arguments args) {
+  const auto type = storage_class(walk.arena(), walk.arena().object(object).callable);
+  const Value list = walk.at(args, 0);
+  if (!type || type->untyped || !list.is(Kind::List)) return false;
+  std::vector<std::byte> bytes;
+  for (const Value item : walk.arena().items(list))
+    if (!append_number(walk.arena(), item, type->dtype, bytes)) return false;
+  checkpoint::Contents& contents = walk.contents();
+  checkpoint::TensorRow row;
+  row.layout = checkpoint::Layout::Storage;
+  row.dtype = type->dtype;
+  const std::int64_t count = static_cast<std::int64_t>(bytes.size() / storage_item_bytes(type->dtype));
+  const std::int64_t one = 1;
+  row.sizes = contents.dims.put(std::span(&count, 1));
+  row.strides = contents.dims.put(std::span(&one, 1));
+  row.storage = walk.add_owned_storage(std::move(bytes), type->dtype);
+  const std::uint32_t tensor = contents.add_tensor(row);
+  contents.mean(object, {Meaning::What::Storage, tensor});
+  return true;
+}
 
 // (bytes,): a whole torch.save file inside the pickle
 bool load_from_bytes(Walk& walk, Value object, Arguments args) {
@@ -19,8 +85,7 @@ bool load_from_bytes(Walk& walk, Value object, Arguments args) {
     walk.contents().mean_same(object, *root);
     return true;
   }
-  walk.contents().findings.push_back(
-      {"nested-save", fmt::format("a save inside the pickle can not be read: {}", root.error().message()), {}, {}});
+  walk.tell_broken_save(root.error());
   walk.mean_broken(object, std::move(root).error());
   return true;
 }

@@ -14,10 +14,20 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
-from checkpoint_writer import many_shapes, write_checkpoint  # noqa: E402
+import checkpoint_writer  # noqa: E402
+from checkpoint_writer import many_shapes  # noqa: E402
 
 DEVNULL = os.open(os.devnull, os.O_RDWR)
 QUIET = [(os.POSIX_SPAWN_DUP2, DEVNULL, 0), (os.POSIX_SPAWN_DUP2, DEVNULL, 1), (os.POSIX_SPAWN_DUP2, DEVNULL, 2)]
+
+
+def write_checkpoint(path: str, shapes: dict) -> None:
+    """In a process of its own: a child's peak counts what its parent held when it was started."""
+    pid = os.fork()
+    if pid == 0:
+        checkpoint_writer.write_checkpoint(path, shapes)
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
 
 
 def run(command: list[str]):
