@@ -10,8 +10,8 @@
 
 namespace wick::checkpoint {
 
-// Copies rows of `from` into `into`: dimensions, storages and what few tensors have, parts included. The storages' bytes
-// stay where they are; `file` is the name their openers tell for the file. `from` may be destroyed afterwards.
+// Copies rows of `from` into `into`: dimensions, storages and what few tensors have, parts included. The storages'
+// bytes stay where they are; `file` is the name their openers tell for the file. `from` may be destroyed afterwards.
 class Graft {
  public:
   Graft(Contents& into, const Contents& from, std::string file);

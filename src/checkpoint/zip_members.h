@@ -15,7 +15,8 @@ namespace wick::checkpoint {
 // Filled while reading, then never changed.
 class ZipPartOpener final : public StorageOpener {
  public:
-  ZipPartOpener(std::shared_ptr<const archive::Zip> zip, const Limits& limits) : zip_(std::move(zip)), limits_(limits) {}
+  ZipPartOpener(std::shared_ptr<const archive::Zip> zip, const Limits& limits)
+      : zip_(std::move(zip)), limits_(limits) {}
   // `length` bytes from byte `skip` of record `index`.
   std::uint32_t add(std::uint32_t index, std::uint64_t skip, std::uint64_t length);
 

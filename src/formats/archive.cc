@@ -208,7 +208,8 @@ void ArchiveReader::read_manifest() {
   if (!index || probe_.zip->entry(*index).size > kManifestBytes) return;
   const auto bytes = probe_.zip->read(*index, inner_.limits);
   if (!bytes) return;
-  const auto manifest = wire::parse_json({static_cast<const char*>(static_cast<const void*>(bytes->data())), bytes->size()});
+  const auto manifest =
+      wire::parse_json({static_cast<const char*>(static_cast<const void*>(bytes->data())), bytes->size()});
   if (!manifest) {
     contents_.findings.push_back(
         {"unreadable-manifest", manifest.error().message(), std::string(kManifest), manifest.error().offset()});
@@ -246,7 +247,8 @@ Result<void> ArchiveReader::read_7z() {
     if (source)
       offer(*source, entry.name);
     else
-      contents_.findings.push_back({"unreadable-member", source.error().message(), entry.name, source.error().offset()});
+      contents_.findings.push_back(
+          {"unreadable-member", source.error().message(), entry.name, source.error().offset()});
   }
   contents_.members = std::make_shared<SevenZipMembers>(probe_.source, std::move(entries));
   return {};
@@ -270,22 +272,23 @@ std::string inner_name(std::string_view name) {
 // The tar of torch 0.1 is a model itself and no archive of files.
 bool is_torch_tar(const archive::Tar& tar) {
   const auto has = [&](std::string_view name) {
-    return std::any_of(tar.entries.begin(), tar.entries.end(),
-                       [&](const archive::TarEntry& entry) { return entry.name == name || entry.name == fmt::format("./{}", name); });
+    return std::any_of(tar.entries.begin(), tar.entries.end(), [&](const archive::TarEntry& entry) {
+      return entry.name == name || entry.name == fmt::format("./{}", name);
+    });
   };
   return has("pickle") && has("storages") && has("tensors");
 }
 
 Result<void> ArchiveReader::read_wrapper(archive::Wrapper wrapper) {
   const std::string name = inner_name(probe_.name);
-  WICK_TRY(const auto inner, archive::unwrap(probe_.source, wrapper, inner_.limits, probe_.source->name() + "::" + name));
+  WICK_TRY(const auto inner,
+           archive::unwrap(probe_.source, wrapper, inner_.limits, probe_.source->name() + "::" + name));
   WICK_TRY(const auto head, io::read_head(*inner, kHeadBytes));
   if (archive::looks_like_tar(head)) {
     const auto tar = archive::read_tar(inner, inner_.limits);
     if (tar && !is_torch_tar(*tar)) return read_tar(inner, fmt::format("tar in {}", archive::name_of(wrapper)));
   }
-  contents_.members =
-      std::make_shared<WrappedMember>(inner, name, probe_.source->size(), archive::name_of(wrapper));
+  contents_.members = std::make_shared<WrappedMember>(inner, name, probe_.source->size(), archive::name_of(wrapper));
   offer(inner, name);
   return {};
 }

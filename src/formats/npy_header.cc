@@ -143,8 +143,9 @@ Result<NumpyType> parse_type_string(std::string_view text) {
   WICK_TRY(type.item_bytes, checked_mul(*count, kind == 'U' ? 4 : 1, "bytes of an element"));
   for (const TypeRow& row : kTypes)
     if (row.kind == kind && row.bytes == *count) type.dtype = row.dtype;
-  const bool known_other = (kind == 'f' && (*count == 12 || *count == 16)) || (kind == 'c' && (*count == 24 || *count == 32)) ||
-                           (dated && *count == 8) || std::string_view("SaUV").find(kind) != std::string_view::npos;
+  const bool known_other = (kind == 'f' && (*count == 12 || *count == 16)) ||
+                           (kind == 'c' && (*count == 24 || *count == 32)) || (dated && *count == 8) ||
+                           std::string_view("SaUV").find(kind) != std::string_view::npos;
   if (type.dtype == DType::NumpyOther && !known_other) return no_type(text);
   type.big_endian = order == '>' && type.dtype != DType::NumpyOther && facts_of(type.dtype).component > 1;
   return type;
@@ -153,7 +154,8 @@ Result<NumpyType> parse_type_string(std::string_view text) {
 Result<NumpyType> parse_descr(const LiteralTree& tree, std::uint32_t node, std::string_view text) {
   const Literal& descr = tree.nodes[node];
   if (descr.kind == Literal::Kind::Str) return parse_type_string(descr.text);
-  if (descr.kind != Literal::Kind::List) return Error(ErrorCode::Malformed, "descr is neither a dtype nor a list of fields");
+  if (descr.kind != Literal::Kind::List)
+    return Error(ErrorCode::Malformed, "descr is neither a dtype nor a list of fields");
   NumpyType type;
   type.spelling = std::string(text.substr(descr.begin, descr.end - descr.begin));
   WICK_CHECK(measure_fields(tree, node, type));
@@ -167,7 +169,8 @@ Result<std::uint64_t> npy_header_size(std::span<const std::byte> head) {
   WICK_TRY(const std::uint8_t major, cursor.read_u8("major version"));
   WICK_TRY(const std::uint8_t minor, cursor.read_u8("minor version"));
   if (major < 1 || major > 3 || minor != 0)
-    return fail_at(ErrorCode::Unsupported, 6, "npy version {}.{} is none that numpy writes (1.0, 2.0, 3.0)", major, minor);
+    return fail_at(ErrorCode::Unsupported, 6, "npy version {}.{} is none that numpy writes (1.0, 2.0, 3.0)", major,
+                   minor);
   if (major == 1) {
     WICK_TRY(const std::uint16_t length, cursor.read_u16("header length"));
     return cursor.offset() + length;
@@ -202,7 +205,8 @@ Result<std::array<std::uint32_t, 3>> find_keys(const LiteralTree& tree) {
     const Literal& key = tree.nodes[dict.items[i]];
     const auto place = std::find(kKeys.begin(), kKeys.end(), key.text);
     if (key.kind != Literal::Kind::Str || place == kKeys.end())
-      return fail(ErrorCode::Malformed, "the header has the key '{}', which numpy refuses", escape_for_display(key.text));
+      return fail(ErrorCode::Malformed, "the header has the key '{}', which numpy refuses",
+                  escape_for_display(key.text));
     found[static_cast<std::size_t>(place - kKeys.begin())] = dict.items[i + 1];
   }
   std::array<std::uint32_t, 3> places{};
@@ -228,7 +232,8 @@ Result<NpyHeader> parse_npy_header(std::span<const std::byte> bytes) {
   WICK_CHECK(cursor.seek(start, "header"));
   WICK_TRY(const std::string_view text, cursor.read_text(size - start, "header"));
   auto tree = parse_literal(text);
-  if (!tree) return fail_at(tree.error().code(), start + tree.error().offset().value_or(0), "{}", tree.error().message());
+  if (!tree)
+    return fail_at(tree.error().code(), start + tree.error().offset().value_or(0), "{}", tree.error().message());
   WICK_TRY(const auto keys, find_keys(*tree));
   WICK_TRY(header.type, parse_descr(*tree, keys[0], text));
   const Literal& order = tree->nodes[keys[1]];

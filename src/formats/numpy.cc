@@ -56,8 +56,7 @@ Result<std::uint64_t> data_size(const NpyHeader& header) {
 Value add_array(Contents& contents, const NpyHeader& header, const Place& place) {
   const auto needed = data_size(header);
   const std::uint64_t bytes = needed ? std::min(*needed, place.present) : place.present;
-  const std::uint32_t storage =
-      checkpoint::add_storage(contents, place.opener, place.entry, bytes, header.type.dtype);
+  const std::uint32_t storage = checkpoint::add_storage(contents, place.opener, place.entry, bytes, header.type.dtype);
   contents.storages[storage].swapped = header.type.big_endian;
   if (needed) contents.storages[storage].declared = *needed;
   const std::uint32_t tensor = checkpoint::add_packed_tensor(contents, header.type.dtype, header.shape, storage);
@@ -74,8 +73,8 @@ Value add_array(Contents& contents, const NpyHeader& header, const Place& place)
   if (!needed)
     contents.set_error(tensor, needed.error());
   else if (*needed > place.present)
-    contents.set_error(tensor, fail_at(ErrorCode::Truncated, header.data_start, "{} bytes of elements are needed, {} are present",
-                                       *needed, place.present));
+    contents.set_error(tensor, fail_at(ErrorCode::Truncated, header.data_start,
+                                       "{} bytes of elements are needed, {} are present", *needed, place.present));
   return checkpoint::tensor_leaf(contents, tensor);
 }
 
@@ -128,11 +127,12 @@ Result<Value> NpzReader::objects(std::uint32_t index, const NpyHeader& header) {
   WICK_TRY(auto bytes, zip_->read(index, contents_.limits));
   const auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   if (header.data_start > owner->size())
-    return fail_at(ErrorCode::Truncated, 0, "the header ends at byte {}, {} are present", header.data_start, owner->size());
+    return fail_at(ErrorCode::Truncated, 0, "the header ends at byte {}, {} are present", header.data_start,
+                   owner->size());
   const std::size_t first = contents_.arena.object_count();
   WICK_TRY(const auto pickle,
-           pickle::read_pickle(std::span(*owner).subspan(static_cast<std::size_t>(header.data_start)), header.data_start,
-                               contents_.arena, contents_.limits, owner));
+           pickle::read_pickle(std::span(*owner).subspan(static_cast<std::size_t>(header.data_start)),
+                               header.data_start, contents_.arena, contents_.limits, owner));
   note_pickle(contents_, pickle, first);
   return pickle.root;
 }
@@ -153,8 +153,7 @@ Result<Value> NpzReader::try_record(std::uint32_t index) {
   if (needed && *needed < present)
     contents_.findings.push_back({"trailing-bytes",
                                   fmt::format("{} bytes after the elements belong to none", present - *needed),
-                                  std::string(entry.name),
-                                  header.data_start + *needed});
+                                  std::string(entry.name), header.data_start + *needed});
   return add_array(contents_, header, {0, opener_->add(index, header.data_start, bytes), present});
 }
 

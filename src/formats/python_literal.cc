@@ -89,7 +89,9 @@ Result<void> Parser::escape(std::string& into) {
   const char c = text_[at_++];
   int digits = 0;
   switch (c) {
-    case '\\': case '\'': case '"': into.push_back(c); return {};
+    case '\\':
+    case '\'':
+    case '"': into.push_back(c); return {};
     case 'n': into.push_back('\n'); return {};
     case 't': into.push_back('\t'); return {};
     case 'r': into.push_back('\r'); return {};

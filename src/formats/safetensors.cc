@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads safetensors: u64 header length, JSON header, tensor bytes. Rules: docs/formats/safetensors.md, which follows the
-// safetensors crate 0.8 (Metadata::validate); what breaks a rule without hiding a tensor is a finding.
+// Reads safetensors: u64 header length, JSON header, tensor bytes. Rules: docs/formats/safetensors.md, which follows
+// the safetensors crate 0.8 (Metadata::validate); what breaks a rule without hiding a tensor is a finding.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -125,7 +125,8 @@ bool HeaderEvents::odd_scalar(std::string_view what) {
   if (skip_above_ != 0) return true;
   if (depth_ == 0) return refuse(fmt::format("the header is {}, an object is needed", what));
   if (depth_ == 1 && in_metadata_) {
-    find(odd_metadata_, "metadata-not-text", kLengthBytes, fmt::format("__metadata__ is {}, an object is needed", what));
+    find(odd_metadata_, "metadata-not-text", kLengthBytes,
+         fmt::format("__metadata__ is {}, an object is needed", what));
     return true;
   }
   if (depth_ == 1) {
@@ -274,17 +275,18 @@ void HeaderEvents::check_extent(std::uint32_t tensor) {
                            entry_.offsets.size() > 2 ? "more than 2" : std::to_string(entry_.offsets.size())));
   const std::uint64_t begin = entry_.offsets[0];
   const std::uint64_t end = entry_.offsets[1];
-  if (begin > end) return bad(ErrorCode::Malformed, fmt::format("data_offsets end at {} before they begin at {}", end, begin));
+  if (begin > end)
+    return bad(ErrorCode::Malformed, fmt::format("data_offsets end at {} before they begin at {}", end, begin));
   if (end > data_bytes_)
-    bad(ErrorCode::Truncated, fmt::format("bytes {} to {} of the data are needed, {} are present", begin, end, data_bytes_));
+    bad(ErrorCode::Truncated,
+        fmt::format("bytes {} to {} of the data are needed, {} are present", begin, end, data_bytes_));
   extents_.push_back({begin, end, tensor});
   if (dtype == DType::NumpyOther)
     return bad(ErrorCode::Unsupported, fmt::format("dtype '{}' is none that wick knows", entry_.dtype));
   const auto bytes = checkpoint::packed_size(dtype, entry_.shape);
   if (!bytes) return contents_.set_error(tensor, Error(bytes.error()).at(kLengthBytes));
   if (*bytes != end - begin)
-    bad(ErrorCode::Mismatch,
-        fmt::format("dtype and shape need {} bytes, data_offsets hold {}", *bytes, end - begin));
+    bad(ErrorCode::Mismatch, fmt::format("dtype and shape need {} bytes, data_offsets hold {}", *bytes, end - begin));
 }
 
 std::string HeaderEvents::name_of_tensor(std::uint32_t tensor) const {
@@ -301,7 +303,8 @@ void HeaderEvents::check_pair(const Extent& before, const Extent& next, std::uin
          fmt::format("{} bytes before {} belong to no tensor", next.begin - reached, name_of_tensor(next.tensor)));
 }
 
-// The crate's validate(): sorted by offset, each tensor begins where the one before it ends, and the last ends the file.
+// The crate's validate(): sorted by offset, each tensor begins where the one before it ends, and the last ends the
+// file.
 void HeaderEvents::check_tiling() {
   const auto by_place = [](const Extent& a, const Extent& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
@@ -344,10 +347,11 @@ Result<void> HeaderEvents::finish() {
   contents_.sections.push_back({"", root, checkpoint::Role::Unknown});
   const std::size_t twice = arena.drop_duplicate_keys();
   if (twice != 0)
-    contents_.findings.push_back({"duplicate-key",
-                                  fmt::format("{} names are there twice; the last of each counts, as in safetensors", twice),
-                                  {},
-                                  kLengthBytes});
+    contents_.findings.push_back(
+        {"duplicate-key",
+         fmt::format("{} names are there twice; the last of each counts, as in safetensors", twice),
+         {},
+         kLengthBytes});
   return {};
 }
 
@@ -387,11 +391,11 @@ Result<Contents> read_safetensors(const checkpoint::Probe& probe) {
   contents.limits = probe.context.limits;
   WICK_TRY(const auto header, io::read_range(*probe.source, kLengthBytes, length, probe.context.limits));
   if (length > kMostHeaderBytes)
-    contents.findings.push_back({"header-too-long",
-                                 fmt::format("the header has {} bytes, safetensors itself refuses more than {}", length,
-                                             kMostHeaderBytes),
-                                 {},
-                                 0});
+    contents.findings.push_back(
+        {"header-too-long",
+         fmt::format("the header has {} bytes, safetensors itself refuses more than {}", length, kMostHeaderBytes),
+         {},
+         0});
   HeaderEvents events(contents, kLengthBytes + length, present - length);
   if (auto read = wire::read_json(as_text(header), events); !read) return moved_by(read.error(), kLengthBytes);
   WICK_CHECK(events.finish());

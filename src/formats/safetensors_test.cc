@@ -52,17 +52,20 @@ TEST(Safetensors, says_how_much_of_the_header_is_missing) {
 
 TEST(Safetensors, lists_a_tensor_whose_bytes_are_cut_off_with_an_error) {
   const auto contents = read_header(
-      R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[4],"data_offsets":[2,6]}})", 4);
+      R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[4],"data_offsets":[2,6]}})",
+      4);
   ASSERT_TRUE(contents);
   const auto rows = rows_of(*contents);
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0].error, "");
-  EXPECT_NE(rows[1].error.find("bytes 2 to 6 of the data are needed, 4 are present"), std::string::npos) << rows[1].error;
+  EXPECT_NE(rows[1].error.find("bytes 2 to 6 of the data are needed, 4 are present"), std::string::npos)
+      << rows[1].error;
 }
 
 TEST(Safetensors, finds_overlaps_gaps_and_trailing_bytes) {
   const auto overlap = read_header(
-      R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}})", 4);
+      R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}})",
+      4);
   ASSERT_TRUE(overlap);
   EXPECT_TRUE(test::has_finding(*overlap, "overlapping-tensors"));
   const auto gap = read_header(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[3,4]}})", 4);
@@ -75,7 +78,8 @@ TEST(Safetensors, finds_overlaps_gaps_and_trailing_bytes) {
 
 TEST(Safetensors, keeps_the_last_of_two_tensors_with_one_name_and_says_so) {
   const auto contents = read_header(
-      R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"I8","shape":[1],"data_offsets":[1,2]}})", 2);
+      R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"I8","shape":[1],"data_offsets":[1,2]}})",
+      2);
   ASSERT_TRUE(contents);
   const auto rows = rows_of(*contents);
   ASSERT_EQ(rows.size(), 1U);
@@ -92,7 +96,8 @@ class SafetensorsBadTensor : public testing::TestWithParam<BadTensor> {};
 
 TEST_P(SafetensorsBadTensor, is_listed_with_its_reason) {
   const auto contents = read_header(
-      fmt::format(R"({{"good":{{"dtype":"U8","shape":[1],"data_offsets":[0,1]}},"bad":{}}})", GetParam().description), 16);
+      fmt::format(R"({{"good":{{"dtype":"U8","shape":[1],"data_offsets":[0,1]}},"bad":{}}})", GetParam().description),
+      16);
   ASSERT_TRUE(contents) << contents.error().to_string();
   const auto rows = rows_of(*contents);
   ASSERT_EQ(rows.size(), 2U);
@@ -112,13 +117,15 @@ INSTANTIATE_TEST_SUITE_P(
         BadTensor{R"({"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,4]})", "overflow"},
         BadTensor{R"({"dtype":"F32","shape":[18446744073709551615],"data_offsets":[0,4]})", "63 bits"},
         BadTensor{R"({"dtype":"F32","shape":[1],"data_offsets":[8,4]})", "end at 4 before they begin at 8"},
-        BadTensor{R"({"dtype":"F32","shape":[1],"data_offsets":[18446744073709551612,18446744073709551615]})", "present"},
+        BadTensor{R"({"dtype":"F32","shape":[1],"data_offsets":[18446744073709551612,18446744073709551615]})",
+                  "present"},
         BadTensor{R"({"dtype":"F32","shape":[1],"data_offsets":[0]})", "hold 1 numbers, 2 are needed"},
         BadTensor{R"({"dtype":"F32","shape":[1],"data_offsets":[0,1,2,3]})", "hold more than 2 numbers"},
         BadTensor{R"({"dtype":"F32","shape":[1]})", "hold 0 numbers"},
         BadTensor{R"({"dtype":"F32","data_offsets":[0,4]})", "no shape"},
         BadTensor{R"({"shape":[1],"data_offsets":[0,4]})", "no dtype"}, BadTensor{R"({})", "no dtype"},
-        BadTensor{R"(5)", "its description is a number"}, BadTensor{R"([{"dtype":"F32"}])", "its description is a list"},
+        BadTensor{R"(5)", "its description is a number"},
+        BadTensor{R"([{"dtype":"F32"}])", "its description is a list"},
         BadTensor{R"(null)", "its description is null"}));
 
 TEST(Safetensors, skips_fields_it_does_not_know_whatever_is_in_them) {

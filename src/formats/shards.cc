@@ -119,9 +119,9 @@ Shard::Shard(Contents& into, const std::string& path, std::string file, const Co
     into.findings.back().member = finding.member.empty() ? file_ : file_ + "::" + finding.member;
   }
   for (const Value value : contents_.facts.classes)
-    into.facts.classes.push_back(into.arena.global(
-        into.arena.text(Kind::Str, contents_.arena.as_text(contents_.arena.module(value))),
-        into.arena.text(Kind::Str, contents_.arena.as_text(contents_.arena.name(value)))));
+    into.facts.classes.push_back(
+        into.arena.global(into.arena.text(Kind::Str, contents_.arena.as_text(contents_.arena.module(value))),
+                          into.arena.text(Kind::Str, contents_.arena.as_text(contents_.arena.name(value)))));
   into.facts.persistent_ids += contents_.facts.persistent_ids;
   into.facts.persistent_ids_used += contents_.facts.persistent_ids_used;
   into.facts.pickle_protocol = std::max(into.facts.pickle_protocol, contents_.facts.pickle_protocol);
@@ -200,7 +200,8 @@ Shard& ShardsReader::shard(std::string_view file) {
   if (const auto known = shards_.find(file); known != shards_.end()) return *known->second;
   const std::string path = (fs::path(folder_) / std::string(file)).string();
   shard_order_.emplace_back(file);
-  return *shards_.emplace(file, std::make_unique<Shard>(contents_, path, std::string(file), context_, open_)).first->second;
+  return *shards_.emplace(file, std::make_unique<Shard>(contents_, path, std::string(file), context_, open_))
+              .first->second;
 }
 
 Result<std::uint32_t> ShardsReader::find_tensor(const std::string& name, const Json& file) {
@@ -208,7 +209,8 @@ Result<std::uint32_t> ShardsReader::find_tensor(const std::string& name, const J
   if (!shard_name) return Error(ErrorCode::Malformed, "the index names no file for it");
   // An index is no way to other files of the machine.
   if (!io::stays_inside(*shard_name))
-    return fail(ErrorCode::Malformed, "the index names '{}', which is outside its folder", escape_for_display(*shard_name));
+    return fail(ErrorCode::Malformed, "the index names '{}', which is outside its folder",
+                escape_for_display(*shard_name));
   return shard(*shard_name).tensor(name);
 }
 
@@ -249,7 +251,8 @@ void ShardsReader::check_total(const Json& index) {
   for (const auto& row : contents_.tensors)
     if (row.storage == kNone || seen.emplace(row.storage, row.offset).second) sum += contents_.tensor_bytes(row);
   // Some writers give it as a float ("total_size": 1.2e9); it is compared as the number it is.
-  const double declared = total->type == Json::Type::Float ? total->real : static_cast<double>(total->as_int().value_or(-1));
+  const double declared =
+      total->type == Json::Type::Float ? total->real : static_cast<double>(total->as_int().value_or(-1));
   if (declared != static_cast<double>(sum))
     note("total-size", fmt::format("the index says {} bytes, the shards hold {}", declared, sum));
 }

@@ -138,8 +138,8 @@ void use(const std::string& bytes) {
   limits.max_memory = 1 << 20;
   for (std::uint32_t i = 0; i < read.contents.tensors.size(); ++i)
     if (read.contents.tensor_bytes(read.contents.tensors[i]) <= limits.max_memory)
-      checkpoint::read_elements(read.contents, i);
-  pickle::disassemble(as_bytes_of(bytes), 0, limits, [](const pickle::Instruction&) { return true; });
+      (void)checkpoint::read_elements(read.contents, i);
+  (void)pickle::disassemble(as_bytes_of(bytes), 0, limits, [](const pickle::Instruction&) { return true; });
 }
 
 std::string repeated(const std::string& text, int times) {

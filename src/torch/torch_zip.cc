@@ -43,7 +43,7 @@ bool is_script_record(std::string_view record) {
 
 class Reader {
  public:
-  Reader(const Probe& probe, ZipRoot root) : probe_(probe), zip_(probe.zip), root_(std::move(root)), walk_(contents_) {
+  Reader(const Probe& probe, ZipRoot root) : zip_(probe.zip), root_(std::move(root)), walk_(contents_) {
     contents_.name = probe.name;
     contents_.source = probe.source;
     contents_.limits = probe.context.limits;
@@ -145,7 +145,6 @@ class Reader {
                                                                                  : FileKind::TorchScript;
   }
 
-  const Probe& probe_;
   std::shared_ptr<const archive::Zip> zip_;
   ZipRoot root_;
   Contents contents_;

@@ -3,10 +3,10 @@
 // Expected rows: torch and safetensors (tests/fixtures/make_format_fixtures.py).
 #include <filesystem>
 
+#include "formats/readers.h"
 #include "open/formats.h"
 #include "support/format_fixtures.h"
 #include "torch/readers.h"
-#include "formats/readers.h"
 
 namespace wick {
 namespace {
