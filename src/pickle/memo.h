@@ -26,13 +26,10 @@ class Memo {
   // Overwriting is legal: Python does the same.
   void put(std::uint32_t slot, Value value) {
     const std::size_t page = slot / kPageSlots;
-    if (page < pages_.size() && pages_[page]) [[likely]] {
-      Value& place = pages_[page][slot % kPageSlots];
-      if (place.missing() && get_sparse(slot).missing()) ++count_;
-      place = value;
-      return;
-    }
-    put_slow(slot, value);
+    if (page < pages_.size() && pages_[page]) [[likely]]
+      put_in_page(slot, value);
+    else
+      put_slow(slot, value);
   }
 
   // Distinct slots that are set: where MEMOIZE puts next.
@@ -50,6 +47,12 @@ class Memo {
     return found == sparse_.end() ? Value() : found->second;
   }
 
+  void put_in_page(std::uint32_t slot, Value value) {
+    Value& place = pages_[slot / kPageSlots][slot % kPageSlots];
+    if (place.missing() && get_sparse(slot).missing()) ++count_;
+    place = value;
+  }
+
   void put_slow(std::uint32_t slot, Value value) {
     // Pages only where the slots are dense: a stream that sets every 256th slot must not get 2 KiB for 5 bytes.
     if (slot / 4 <= count_ + kPageSlots) {
@@ -57,7 +60,7 @@ class Memo {
       if (page >= pages_.size()) pages_.resize(page + 1);
       pages_[page] = std::make_unique<Value[]>(kPageSlots);
       bytes_ += kPageSlots * sizeof(Value);
-      put(slot, value);
+      put_in_page(slot, value);
       return;
     }
     if (sparse_.insert_or_assign(slot, value).second) {
