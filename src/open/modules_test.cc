@@ -110,6 +110,13 @@ TEST(AutoRoot, tells_what_else_is_there) {
   EXPECT_EQ(loaded->automatic.others[1].tensors, 12U);
 }
 
+TEST(AutoRoot, of_an_optimizer_alone_is_everything) {
+  const auto loaded = open_fixture({{"file", "combination.optimizer_alone.pt"}});
+  ASSERT_TRUE(loaded);
+  EXPECT_EQ(loaded->automatic.path, ".");
+  EXPECT_EQ(loaded->automatic.places.rows.size(), 18U);  // step, exp_avg, exp_avg_sq of six parameters
+}
+
 TEST(Modules, tell_roles) {
   const auto loaded = open_fixture({{"file", "combination.net.pt"}});
   ASSERT_TRUE(loaded);

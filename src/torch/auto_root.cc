@@ -455,6 +455,8 @@ AutoRoot find_auto_root(const Contents& contents, const Places& all) {
     return out;
   }
   out = Picker(contents, all).pick();
+  // An optimizer's state on its own, storages: what is there is meant.
+  if (out.places.rows.empty() && !out.is_module && out.path == ".") out.places = all;
   checkpoint::settle_collisions(contents, out.places);
   return out;
 }
