@@ -13,9 +13,6 @@ echo "making .venv-oracle: ${wanted[*]}"
 rm -rf .venv-oracle
 python3 -m venv .venv-oracle
 pip=(.venv-oracle/bin/pip --disable-pip-version-check install -q)
-# The build without CUDA is all that reading needs; PyTorch's own index has it where the configured one has not.
-"${pip[@]}" torch==2.13.0+cpu "${wanted[@]:1}" 2>/dev/null ||
-  "${pip[@]}" torch==2.13.0+cpu "${wanted[@]:1}" --extra-index-url https://download.pytorch.org/whl/cpu 2>/dev/null ||
-  "${pip[@]}" "${wanted[@]}"
+"${pip[@]}" "${wanted[@]}"
 .venv-oracle/bin/python -c 'import torch, numpy, safetensors, gguf, jsonschema; assert torch.__version__.split("+")[0] == "2.13.0"'
 printf '%s' "${wanted[*]}" >"$stamp"
